@@ -1,0 +1,1 @@
+"""hushd watches sensors over MQTT and tells people when a rule is broken."""
