@@ -36,10 +36,10 @@ define ready
 		fi; \
 	fi; \
 	if command -v uv >/dev/null 2>&1; then \
-		uv pip install --quiet --python $(PYTHON) $(2); \
+		uv pip install -qq --python $(PYTHON) $(2); \
 	else \
-		$(PYTHON) -m pip install --quiet 'pip>=25.1'; \
-		$(PYTHON) -m pip install --quiet $(2); \
+		$(PYTHON) -m pip install -qq 'pip>=25.1'; \
+		$(PYTHON) -m pip install -qq $(2); \
 	fi; \
 	echo "$$want" > .venv/$(1).stamp
 endef
