@@ -13,6 +13,9 @@ from hushd.core.aggregation import (
     Wants,
     WindowIndex,
 )
+from hushd.core.heap_median import HeapMedian
+from hushd.core.median_index import MedianIndex
+from hushd.core.order_index import OrderIndex
 from hushd.plugin.catalog import Broken, Catalog, Plugin
 from hushd.plugin.hookspecs import hookimpl
 from hushd.plugin.loading import load
@@ -41,12 +44,15 @@ __all__ = [
     "Context",
     "Decode",
     "Decoder",
+    "HeapMedian",
     "How",
     "IndexFactory",
+    "MedianIndex",
     "Note",
     "Notifier",
     "NotifierType",
     "Option",
+    "OrderIndex",
     "Parameter",
     "Plugin",
     "Refused",

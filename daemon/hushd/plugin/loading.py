@@ -37,7 +37,7 @@ _FILE = re.compile(r"[a-z][a-z0-9_]*")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """What a plugin offers cannot be used; the message says why."""
 
 
@@ -120,7 +120,7 @@ class _Shelf:
         for record in offered:
             try:
                 name = _checked(record, kind, wanted)
-            except Unfit as exc:
+            except UnfitError as exc:
                 self.broken.append(Broken(label, str(exc)))
                 continue
             owner = self.owners.setdefault((kind, name), label)
@@ -179,7 +179,7 @@ def _dropped_in(directory: Path | None, shelf: _Shelf) -> list[_Found]:
         return []
     try:
         paths: Iterable[Path] = sorted(directory.glob("*.py")) if _trusted(directory) else ()
-    except (OSError, Unfit) as exc:
+    except (OSError, UnfitError) as exc:
         shelf.blame(str(directory), exc)
         return []
     found = []
@@ -189,7 +189,7 @@ def _dropped_in(directory: Path | None, shelf: _Shelf) -> list[_Found]:
         label = f"{path.stem} ({path})"
         try:
             _fit_to_run(path, directory)
-        except (OSError, Unfit) as exc:
+        except (OSError, UnfitError) as exc:
             shelf.broken.append(Broken(label, str(exc)))
             shelf.plugins.append(Plugin(label, str(path), "broken"))
         else:
@@ -199,9 +199,9 @@ def _dropped_in(directory: Path | None, shelf: _Shelf) -> list[_Found]:
 
 def _fit_to_run(path: Path, directory: Path) -> None:
     if not _FILE.fullmatch(path.stem):
-        raise Unfit("name it with a-z, 0-9 and _ only")
+        raise UnfitError("name it with a-z, 0-9 and _ only")
     if path.resolve().parent != directory.resolve():
-        raise Unfit("it is a link that leads out of the directory")
+        raise UnfitError("it is a link that leads out of the directory")
     _trusted(path)
 
 
@@ -209,9 +209,11 @@ def _trusted(path: Path) -> bool:
     """Say that only root and we ourselves can write what we are about to run."""
     status = path.stat()
     if status.st_uid not in {0, os.geteuid()}:
-        raise Unfit(f"{path} belongs to user {status.st_uid}; it must be root's or the daemon's")
+        raise UnfitError(
+            f"{path} belongs to user {status.st_uid}; it must be root's or the daemon's"
+        )
     if status.st_mode & _WRITABLE_BY_OTHERS:
-        raise Unfit(f"{path} is writable by others; chmod go-w it")
+        raise UnfitError(f"{path} is writable by others; chmod go-w it")
     return True
 
 
@@ -234,15 +236,15 @@ def _checked(record: object, kind: Kind, wanted: type[Record]) -> str:
     """Return the record's name.
 
     Raises:
-        Unfit: it is not the record that the hook asks for, or a field of it is amiss.
+        UnfitError: it is not the record that the hook asks for, or a field of it is amiss.
     """
     if not isinstance(record, wanted):
-        raise Unfit(f"offers {_an(type(record).__name__)} where {_an(wanted.__name__)} is due")
+        raise UnfitError(f"offers {_an(type(record).__name__)} where {_an(wanted.__name__)} is due")
     if not (isinstance(record.name, str) and _NAME.fullmatch(record.name)):
-        raise Unfit(f"{kind} {record.name!r}: a name is made of a-z, 0-9, _ and -")
+        raise UnfitError(f"{kind} {record.name!r}: a name is made of a-z, 0-9, _ and -")
     complaint = _complaint(record)
     if complaint:
-        raise Unfit(f'{kind} "{record.name}": {complaint}')
+        raise UnfitError(f'{kind} "{record.name}": {complaint}')
     return record.name
 
 
