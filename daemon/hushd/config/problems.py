@@ -1,8 +1,10 @@
 """What is wrong with a configuration: where, what, and the way out; all of it at once."""
 
+import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _WIDEST = 160  # characters of a source line that are shown
 
 
@@ -14,7 +16,7 @@ class Source:
     def __init__(self, name: str, text: str) -> None:
         """Keep the lines of *text*, split as YAML splits them."""
         self.name = name
-        self.lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self.lines = _BREAK.split(text)
 
 
 class Mark(NamedTuple):

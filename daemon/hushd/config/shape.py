@@ -1,0 +1,624 @@
+"""The words in which the configuration language is described.
+
+A shape says what may stand under a key.  One description does everything: it reads a node
+and says what is wrong with it, it makes the JSON Schema for editors, and it makes the
+table of keys in the documentation.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hushd.config.document import Node, scalar
+from hushd.config.problems import Mark, Report, Source, shorten, suggest
+from hushd.core.times import DURATION_HINT, DURATION_PATTERN, duration
+
+Json = dict[str, Any]
+
+#: Stands for a value that has been complained about; whoever meets it stays silent.
+BAD: Final[Any] = type("Bad", (), {"__repr__": lambda _: "BAD"})()
+
+_NOWHERE = Mark(Source("default", ""), 0, 0)
+_LATER = "take it out for now: it is refused, not ignored, so that nobody relies on it"
+
+
+class Shape:
+    """What may stand under a key."""
+
+    words = ""  # for the documentation: "duration", "list of names"
+
+    def read(self, node: Node, report: Report) -> Any:
+        """Return the value of *node*, or BAD with the reason in *report*."""
+        raise NotImplementedError
+
+    def schema(self) -> Json:
+        """Return the JSON Schema, which refers to tables by name."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator["Table"]:
+        """Return the tables inside, for the documentation."""
+        return iter(())
+
+
+class Scalar(Shape):
+    """A shape for one text, number or flag."""
+
+    name = "a text"  # as in "expected ..."
+    hint = ""
+
+    def take(self, node: Node) -> Any:
+        """Return the value of a scalar.
+
+        Raises:
+            ValueError: it is none; the message is the hint.
+        """
+        raise NotImplementedError
+
+    def read(self, node: Node, report: Report) -> Any:
+        if not node.scalar:
+            what = "a list" if node.kind == "list" else "a mapping"
+            report.error(node.mark, f"expected {self.name}, not {what}", *_some(self.hint))
+        elif node.kind == "nothing":
+            report.error(node.mark, "the value is missing", *_some(self.hint))
+        else:
+            try:
+                return self.take(node)
+            except ValueError as exc:
+                report.error(node.mark, f'cannot read "{shorten(node.raw)}"', str(exc))
+        return BAD
+
+    def of(self, text: str) -> Any:
+        """Return the value that the configuration would write as *text*."""
+        return self.take(scalar(text, _NOWHERE))
+
+
+@dataclass(frozen=True)
+class Text(Scalar):
+    """Any text, or one that fits a pattern."""
+
+    words: str = "text"
+    pattern: str = ""
+    hint: str = ""
+
+    def take(self, node: Node) -> str:
+        if node.kind != "text":
+            raise ValueError(f"write a text: put '{node.raw}' into quotes")
+        text = str(node.value)
+        if not text.strip():
+            raise ValueError(self.hint or "write some text, or leave the key out")
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            raise ValueError(self.hint)
+        return text
+
+    def schema(self) -> Json:
+        return {"type": "string", "pattern": f"^({self.pattern})$" if self.pattern else r"\S"}
+
+
+@dataclass(frozen=True)
+class Word(Scalar):
+    """One of a few words."""
+
+    choices: tuple[str, ...]
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return " or ".join(f"`{choice}`" for choice in self.choices)
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        return f"write {_either(self.choices)}"
+
+    def take(self, node: Node) -> str:
+        if node.kind == "text" and node.value in self.choices:
+            return str(node.value)
+        raise ValueError(suggest(node.raw, self.choices)[0].replace("known:", "one of:"))
+
+    def schema(self) -> Json:
+        return {"enum": list(self.choices)}
+
+
+class Flag(Scalar):
+    """``true`` or ``false``; ``yes``, ``on`` and their like are texts."""
+
+    words = "`true` or `false`"
+    name = "true or false"
+    hint = "write true or false"
+
+    def take(self, node: Node) -> bool:
+        if node.kind != "flag":
+            raise ValueError(self.hint)
+        return bool(node.value)
+
+    def schema(self) -> Json:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Number(Scalar):
+    """A number between two bounds, both inclusive."""
+
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
+    name: str = "a number"
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        kind = "whole number" if self.whole else "number"
+        if self.low is not None and self.high is not None:
+            return f"{kind}, {self.low:g} to {self.high:g}"
+        return kind if self.low is None else f"{kind}, {self.low:g} or more"
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        return f"write a {self.words}"
+
+    def take(self, node: Node) -> Any:
+        value = node.value
+        if node.kind != "number" or not isinstance(value, int | float):
+            raise ValueError(self.hint)
+        if self.whole and value != int(value):
+            raise ValueError(self.hint)
+        if (self.low is not None and value < self.low) or (
+            self.high is not None and value > self.high
+        ):
+            raise ValueError(self.hint)
+        return int(value) if self.whole else float(value)
+
+    def schema(self) -> Json:
+        out: Json = {"type": "integer" if self.whole else "number"}
+        if self.low is not None:
+            out["minimum"] = self.low
+        if self.high is not None:
+            out["maximum"] = self.high
+        return out
+
+
+@dataclass(frozen=True)
+class Span(Scalar):
+    """A duration; nanoseconds in the core."""
+
+    zero: bool = False  # is 0s meaningful?
+    words: str = "duration"
+    name: str = "a duration"
+    hint: str = DURATION_HINT
+
+    def take(self, node: Node) -> int:
+        ns = duration(node.raw)
+        if not (ns or self.zero):
+            raise ValueError("write a duration of more than nothing")
+        return ns
+
+    def schema(self) -> Json:
+        return {"$ref": "#/$defs/duration" if self.zero else "#/$defs/positive_duration"}
+
+
+#: what the schemas of durations refer to
+DURATIONS: Json = {
+    "duration": {"type": "string", "pattern": f"^(?=.){DURATION_PATTERN}$"},
+    "positive_duration": {"type": "string", "pattern": f"^(?=.*[1-9]){DURATION_PATTERN}$"},
+}
+
+
+@dataclass(frozen=True)
+class Window(Scalar):
+    """A span of time, or a number of readings: ``15m``, ``20 samples``."""
+
+    words: str = "duration or `N samples`"
+    name: str = "a window"
+    hint: str = 'write a duration or a number of readings: "15m", "20 samples"'
+
+    def take(self, node: Node) -> tuple[int | None, int | None]:
+        match = re.fullmatch(r"([1-9][0-9]{0,5}) samples?", node.raw)
+        if match:
+            return None, int(match[1])
+        if "sample" in node.raw:
+            raise ValueError('write a number from 1 to 999999: "20 samples"')
+        ns = duration(node.raw)
+        if not ns:
+            raise ValueError("a window of no length holds nothing; write more, or leave it out")
+        return ns, None
+
+    def schema(self) -> Json:
+        return {
+            "type": "string",
+            "pattern": f"^((?=.*[1-9]){DURATION_PATTERN}|[1-9][0-9]{{0,5}} samples?)$",
+        }
+
+
+@dataclass(frozen=True)
+class Size(Scalar):
+    """A number of bytes: ``64KiB``."""
+
+    low: int
+    high: int
+    words: str = "size"
+    name: str = "a size"
+    hint: str = 'write a number and a unit: "512B", "64KiB", "1MiB"'
+
+    def take(self, node: Node) -> int:
+        match = re.fullmatch(r"([0-9]{1,9})(B|KiB|MiB)", node.raw)
+        if not match:
+            raise ValueError(self.hint)
+        size = int(match[1]) << {"B": 0, "KiB": 10, "MiB": 20}[match[2]]
+        if not self.low <= size <= self.high:
+            raise ValueError(f"write a size from {self.low}B to {self.high >> 20}MiB")
+        return size
+
+    def schema(self) -> Json:
+        return {"type": "string", "pattern": "^[0-9]{1,9}(B|KiB|MiB)$"}
+
+
+@dataclass(frozen=True)
+class Level(Scalar):
+    """A limit: a number, or a duration where the measure is one (seconds)."""
+
+    words: str = "number, or duration where the measure is one"
+    name: str = "a number"
+    hint: str = "write a number, such as 40 or 37.5"
+
+    def take(self, node: Node) -> "float | Seconds":
+        if node.kind == "number" and isinstance(node.value, int | float):
+            return float(node.value)
+        try:
+            return Seconds(duration(node.raw) / 1e9)
+        except ValueError:
+            raise ValueError(self.hint) from None
+
+    def schema(self) -> Json:
+        return {"anyOf": [{"type": "number"}, Span(zero=True).schema()]}
+
+
+class Seconds(float):
+    """A limit that was written as a duration."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Label(Scalar):
+    """The value of a label: compared as text, as it is written."""
+
+    words: str = "text or number"
+    name: str = "a text"
+    hint: str = "write the value as it stands in the topic"
+
+    def take(self, node: Node) -> str:
+        return str(node.value) if node.kind == "text" else node.raw
+
+    def schema(self) -> Json:
+        return {"type": ["string", "number", "boolean"]}
+
+
+@dataclass(frozen=True)
+class Many(Shape):
+    """A list; read as a tuple of (place, value)."""
+
+    shape: Shape
+    words: str
+    least: int = 0
+    example: str = ""
+
+    def read(self, node: Node, report: Report) -> Any:
+        hint = _some(self.example and f"write {self.example}")
+        if node.kind != "list":
+            what = "a mapping" if node.kind == "map" else f'"{shorten(node.raw)}"'
+            report.error(
+                node.mark,
+                "the value is missing"
+                if node.kind == "nothing"
+                else f"expected a list, not {what}",
+                *hint,
+            )
+            return BAD
+        if len(node.items) < self.least:
+            report.error(node.mark, "the list is too short", *hint)
+            return BAD
+        values = tuple((item.mark, self.shape.read(item, report)) for item in node.items)
+        return BAD if any(value is BAD for _, value in values) else values
+
+    def schema(self) -> Json:
+        out: Json = {"type": "array", "items": self.shape.schema()}
+        if self.least:
+            out["minItems"] = self.least
+        return out
+
+    def parts(self) -> Iterator["Table"]:
+        return self.shape.parts()
+
+
+@dataclass(frozen=True)
+class Pair(Shape):
+    """Two numbers, the lower one first."""
+
+    shape: Scalar
+    words: str = "`[low, high]`"
+
+    def read(self, node: Node, report: Report) -> Any:
+        if node.kind != "list" or len(node.items) != 2:
+            report.error(
+                node.mark, "expected two numbers", 'write "[low, high]", such as [20, 130]'
+            )
+            return BAD
+        low, high = (self.shape.read(item, report) for item in node.items)
+        if low is BAD or high is BAD:
+            return BAD
+        if low > high:
+            report.error(node.mark, "the first number is greater than the second", "swap them")
+            return BAD
+        return low, high
+
+    def schema(self) -> Json:
+        items = self.shape.schema()
+        return {"type": "array", "items": items, "minItems": 2, "maxItems": 2}
+
+
+@dataclass(frozen=True)
+class Entries(Shape):
+    """A mapping whose keys are the user's; read as ``{name: (place, value)}``."""
+
+    key: Scalar
+    shape: Shape
+    words: str = "mapping"
+    least: int = 0
+    example: str = ""
+    most: int | None = None
+
+    def read(self, node: Node, report: Report) -> Any:
+        if node.kind != "map":
+            what = "a list" if node.kind == "list" else f'"{shorten(node.raw)}"'
+            report.error(
+                node.mark,
+                "nothing stands under this key"
+                if node.kind == "nothing"
+                else f"expected a mapping, not {what}",
+                *_some(self.example and f"write {self.example}"),
+            )
+            return BAD
+        if len(node.entries) < self.least or (self.most and len(node.entries) > self.most):
+            count = len(node.entries)
+            message = f"expected {_count(self.least, self.most)}, not {count}"
+            report.error(node.mark, message, *_some(self.example and f"write {self.example}"))
+            return BAD
+        out = {}
+        for name, entry in node.entries.items():
+            try:
+                self.key.take(scalar(name, entry.key, plain=False))
+            except ValueError as exc:
+                report.error(entry.key, f'cannot use "{shorten(name)}" as a name', str(exc))
+                continue
+            out[name] = (entry.key, self.shape.read(entry.node, report))
+        return out
+
+    def schema(self) -> Json:
+        out: Json = {
+            "type": "object",
+            "propertyNames": self.key.schema(),
+            "additionalProperties": self.shape.schema(),
+        }
+        if self.least:
+            out["minProperties"] = self.least
+        if self.most:
+            out["maxProperties"] = self.most
+        return out
+
+    def parts(self) -> Iterator["Table"]:
+        return self.shape.parts()
+
+
+@dataclass(frozen=True)
+class Either(Shape):
+    """One shape or another, told apart by whether a scalar, a list or a mapping stands there."""
+
+    one: Shape | None = None  # a scalar
+    several: Shape | None = None  # a list
+    named: Shape | None = None  # a mapping
+    example: str = ""
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return ", or ".join(shape.words for shape in self.shapes())
+
+    def shapes(self) -> list[Shape]:
+        """Return those that there are."""
+        return [shape for shape in (self.one, self.several, self.named) if shape is not None]
+
+    def read(self, node: Node, report: Report) -> Any:
+        shape = {"list": self.several, "map": self.named}.get(node.kind, self.one)
+        if node.kind == "nothing":
+            report.error(node.mark, "the value is missing", *_some(self.example))
+            return BAD
+        if shape is None:
+            what = {"list": "a list", "map": "a mapping"}.get(node.kind, f'"{shorten(node.raw)}"')
+            report.error(node.mark, f"{what} does not fit here", *_some(self.example))
+            return BAD
+        return shape.read(node, report)
+
+    def schema(self) -> Json:
+        return {"anyOf": [shape.schema() for shape in self.shapes()]}
+
+    def parts(self) -> Iterator["Table"]:
+        for shape in self.shapes():
+            yield from shape.parts()
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: what may stand there, what it is for, and what counts when it is left out."""
+
+    shape: Shape
+    doc: str
+    default: str | None = None  # as the configuration would write it
+    required: bool = False
+    otherwise: str = ""  # for people, where the default is no fixed value
+
+    def initial(self) -> Any:
+        """Return the value of the default."""
+        if self.default is None or not isinstance(self.shape, Scalar):
+            return None
+        return self.shape.of(self.default)
+
+
+class Section:
+    """A mapping that has been read against its table."""
+
+    __slots__ = ("_given", "_table", "keys", "mark", "name")
+
+    def __init__(self, table: "Table", mark: Mark) -> None:
+        self._table = table
+        self._given: dict[str, tuple[Mark, Any]] = {}  # key -> (place of the value, value)
+        self.keys: dict[str, Mark] = {}  # key -> where it is written
+        self.mark = mark  # the key that leads here
+
+    def put(self, key: str, at: Mark, place: Mark, value: Any) -> None:
+        """Keep a value that was given."""
+        self.keys[key] = at
+        self._given[key] = (place, value)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._given
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value, else the default; None for one that is wrong."""
+        given = self._given.get(key)
+        if given is None:
+            return self._table.initials[key]
+        return None if given[1] is BAD else given[1]
+
+    def ok(self, *keys: str) -> bool:
+        """Say whether none of *keys* has been complained about, or is missing against the rules."""
+        return all(
+            self._given[key][1] is not BAD
+            if key in self._given
+            else not self._table.keys[key].required
+            for key in keys
+        )
+
+    def place(self, key: str) -> Mark:
+        """Return where the value stands, else where it should."""
+        return self._given[key][0] if key in self._given else self.mark
+
+
+@dataclass(frozen=True)
+class Table(Shape):
+    """A mapping with known keys."""
+
+    name: str
+    keys: Mapping[str, Key]
+    #: keys of later versions, which the design names already
+    later: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()  # exactly one of these must be there
+    some_of: tuple[str, ...] = ()  # at least one of these
+    only_one: tuple[str, ...] = ()  # not two of these
+    #: where a known key of another table belongs
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    initials: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.initials.update((name, key.initial()) for name, key in self.keys.items())
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return f"[{self.name}](#{self.name.replace(' ', '-')})"
+
+    def read(self, node: Node, report: Report) -> Any:
+        if node.kind != "map":
+            what = {"list": "a list", "nothing": "nothing"}.get(node.kind, f'"{shorten(node.raw)}"')
+            message = f"expected the keys of {self.name}, not {what}"
+            report.error(node.mark, message, f"known: {', '.join(self.keys)}")
+            return BAD
+        section = Section(self, node.at)
+        for name, entry in node.entries.items():
+            key = self.keys.get(name)
+            if key is None:
+                self.refuse(name, entry.key, report)
+            else:
+                value = key.shape.read(entry.node, report)
+                section.put(name, entry.key, entry.node.mark, value)
+        for name, key in self.keys.items():
+            if key.required and name not in section:
+                report.error(node.at, f'"{name}" is missing', f"{name}: {key.doc}")
+        self.choose(node, section, report)
+        return section
+
+    def refuse(self, name: str, mark: Mark, report: Report) -> None:
+        """Complain of a key that is not known here."""
+        if name in self.later:
+            report.error(mark, f'this version does not know "{name}" yet', _LATER)
+        elif name in self.elsewhere:
+            report.error(mark, f'"{shorten(name)}" does not belong here', self.elsewhere[name])
+        else:
+            hints = suggest(name, [*self.keys, *self.later])
+            report.error(mark, f'unknown key "{shorten(name)}"', *hints)
+
+    def choose(self, node: Node, section: Section, report: Report) -> None:
+        """Complain when a choice among keys is not made, or made twice."""
+        # what is misspelt or not known yet has been complained about, and may be the one
+        clean = all(name in self.keys for name in node.entries)
+        for choices in filter(None, (self.one_of, self.only_one)):
+            there = [name for name in choices if name in section]
+            if len(there) > 1:
+                names = " and ".join(f'"{name}"' for name in there)
+                first, *rest = sorted(there, key=lambda name: section.keys[name][1:3])
+                report.error(
+                    section.keys[rest[-1]], f"{names} exclude each other", f'keep "{first}" or this'
+                )
+        for choices in filter(None, (self.one_of, self.some_of)):
+            if clean and not any(name in section for name in choices):
+                message = f"{_either([f'{chr(34)}{name}{chr(34)}' for name in choices])} is missing"
+                report.error(section.mark, message)
+
+    def schema(self) -> Json:
+        return {"$ref": f"#/$defs/{self.name.replace(' ', '_')}"}
+
+    def definition(self) -> Json:
+        """Return the schema that :meth:`schema` refers to."""
+        out: Json = {"type": "object", "additionalProperties": False}
+        required = [name for name, key in self.keys.items() if key.required]
+        if required:
+            out["required"] = required
+        out["properties"] = {name: _described(key) for name, key in self.keys.items()}
+        conditions: list[Json] = []
+        if self.one_of:
+            conditions.append({"oneOf": [{"required": [name]} for name in self.one_of]})
+        if self.some_of:
+            conditions.append({"anyOf": [{"required": [name]} for name in self.some_of]})
+        conditions += [
+            {"not": {"required": [one, other]}}
+            for i, one in enumerate(self.only_one)
+            for other in self.only_one[i + 1 :]
+        ]
+        if conditions:
+            out["allOf"] = conditions
+        return out
+
+    def parts(self) -> Iterator["Table"]:
+        yield self
+        for key in self.keys.values():
+            yield from key.shape.parts()
+
+
+def _described(key: Key) -> Json:
+    """Return the schema of a key with what an editor shows about it."""
+    out: Json = {"description": key.doc, **key.shape.schema()}
+    if key.default is not None:
+        node = scalar(key.default, _NOWHERE)
+        out["default"] = node.value
+    return out
+
+
+def _some(hint: str) -> tuple[str, ...]:
+    return (hint,) if hint else ()
+
+
+def _either(words: tuple[str, ...] | list[str]) -> str:
+    """Return ``a, b or c``."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _count(least: int, most: int | None) -> str:
+    if least == most == 1:
+        return "one entry"
+    return f"at least {least} entries" if most is None else f"{least} to {most} entries"
