@@ -64,7 +64,8 @@ DOCUMENTS = listed("*.md")
 
 
 def blocks(name: str) -> Iterator[Block]:
-    fence, language, begin, lines = "", "", 0, []
+    fence, language, begin, margin = "", "", 0, 0
+    lines: list[str] = []
     for number, line in enumerate((REPO / name).read_text(encoding="utf-8").splitlines(), 1):
         opened = re.match(r"(\s*)(```+|~~~+)\s*([\w-]*)\s*$", line)
         if not fence and opened:
@@ -153,6 +154,7 @@ def test_a_command_prints_what_is_promised(command, folder):
         return
     done = hushd(command.line, folder)
     assert done.returncode in {0, 1, 78}, done.stdout
+    assert "Traceback" not in done.stdout, done.stdout
     if command.output.strip():
         promised = command.output.rstrip() + "\n"
         assert matches(promised, done.stdout), f"it prints:\n{done.stdout}"
