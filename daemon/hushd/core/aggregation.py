@@ -114,7 +114,8 @@ class Aggregator:
 
     def build(self, argument: float | None = None) -> How:
         """Return how to compute it, for *argument* where the aggregator takes one."""
-        return self.how if self.parameter is None else self.how(argument)
+        how: How = self.how if self.parameter is None else self.how(argument)
+        return how
 
 
 def fold(aggregation: Aggregation[P], values: Iterable[Any]) -> P:
