@@ -1,8 +1,8 @@
 """What the engine returns: an alert changed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from hushd.core.readings import SECOND, Labels
 from hushd.core.rules import Notify, Severity
@@ -58,6 +58,21 @@ class Transition:
             "samples": self.samples,
             "coverage": None if self.coverage is None else round(self.coverage, 4),
         }
+
+    def save(self) -> dict[str, Any]:
+        """Return every field, ready for JSON."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def load(cls, saved: dict[str, Any]) -> "Transition":
+        """Return the transition that `save` wrote, after its way through JSON."""
+        labels = tuple((name, value) for name, value in saved["labels"])
+        return cls(**{**saved, "labels": labels, "notify": notify_from(saved["notify"])})
+
+
+def notify_from(saved: list[Any]) -> Notify:
+    """Return who is told, after its way through JSON."""
+    return tuple((severity, tuple(names)) for severity, names in saved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,565 @@
+"""The engine: readings and the passing of time in, transitions out.
+
+Pure: no clock, no input or output.  The live daemon, a replay and a unit test run this
+very engine, and may stop and resume it anywhere through `snapshot` and `Engine.restore`.
+
+At one instant readings come first, then what is due by time alone.
+"""
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from hushd.core.aggregation import Aggregator
+from hushd.core.alerts import About, Alarm, Alert, Link, Silence
+from hushd.core.readings import SECOND, Labels, Reading
+from hushd.core.rules import Over, Rule, Rules, Sensor
+from hushd.core.series import Series, delay
+from hushd.core.times import format_duration
+from hushd.core.transitions import Evaluation, Transition
+from hushd.core.windows import Pool, labels_from
+
+VERSION = 1  # of the snapshot
+SWEEP = 3600 * SECOND  # how often forgettable series are looked for
+
+Told = list[tuple[int, Transition]]  # with the engine time of each
+Where = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Place(NamedTuple):
+    """Where readings of a sensor are pooled alike, and the rules that do so."""
+
+    sensor: Sensor
+    where: Where
+    each: tuple[str, ...]
+    plans: tuple[Rule, ...]
+
+    def lets_in(self, labels: Mapping[str, str]) -> bool:
+        """Say whether a series with these labels counts here."""
+        return all(labels.get(name) in values for name, values in self.where)
+
+    def pool_of(self, labels: Mapping[str, str]) -> tuple[str, Labels] | None:
+        """Return the pool's key and labels; None where a label of `each` is missing."""
+        if not all(name in labels for name in self.each):
+            return None
+        pooled = tuple((name, labels[name]) for name in self.each)
+        return json.dumps([self.sensor.name, self.where, pooled]), pooled
+
+
+class Engine:
+    """Windows, latches and episodes of all rules."""
+
+    def __init__(self, rules: Rules, aggregators: Mapping[str, Aggregator]) -> None:
+        """Start with nothing seen.  Raises KeyError for a measure that nobody offers."""
+        self.rules = rules
+        self.now: int | None = None
+        #: (sensor, reason) -> readings that were not used
+        self.rejected: Counter[tuple[str, str]] = Counter()
+        self._aggregators = {
+            rule.measure.name: aggregators[rule.measure.name] for rule in rules.rules
+        }
+        self._sensors = {sensor.name: sensor for sensor in rules.sensors}
+        self._places = {name: places(sensor, rules) for name, sensor in self._sensors.items()}
+        self._link = Link()
+        self._series: dict[tuple[str, Labels], Series] = {}
+        self._pools: dict[str, Pool] = {}
+        self._watchers: dict[str, list[Alert]] = {}  # pool key -> its alerts
+        self._silences: dict[tuple[str, Labels], Silence] = {}
+        self._alarms: dict[int, Alert | Silence] = {}
+        self._members: Counter[str] = Counter()  # pool key -> series in it
+        self._lasting: set[str] = set()  # pools that are never forgotten
+        self._count: Counter[str] = Counter()  # rule -> alerts
+        self._numbers = 0
+        self._timers: list[tuple[int, int]] = []
+        self._stage: list[tuple[int, int, str, Labels, float, int, Reading]] = []
+        self._arrivals = 0
+        self._sweep_at: int | None = None
+        self._owed: list[Transition] = []  # from a restore: told at the next call
+
+    # -- the face ----------------------------------------------------------------------
+
+    @property
+    def trace(self) -> Callable[[Evaluation], None] | None:
+        """Who is told of every evaluation."""
+        return self._link.trace
+
+    @trace.setter
+    def trace(self, listener: Callable[[Evaluation], None] | None) -> None:
+        self._link.trace = listener
+
+    def process(self, reading: Reading) -> list[Transition]:
+        """Take in *reading* and return what changed until and by it.
+
+        The engine's time moves to `reading.arrived` (it never goes back); deadlines before
+        that run first, deadlines at that very instant only with the next call, so that
+        every reading of one instant comes before them.
+        """
+        told: Told = []
+        now = self._begin(reading.arrived, told)
+        self._run(now, told, inclusive=False)
+        key = (reading.sensor, reading.labels)
+        series = self._series.get(key) or self._meet(reading.sensor, reading.labels)
+        if series is None:
+            self.rejected[reading.sensor, "too_many_series"] += 1
+            return in_order(told)
+        if (reason := series.refusal(reading)) is not None:
+            self.rejected[reading.sensor, reason] += 1
+            return in_order(told)
+        release = reading.at + delay(series.sensor)
+        if release <= now and release == reading.at:
+            self._judge(series, reading, told)
+        else:
+            tie = series.tie(reading, self._arrivals)
+            entry = (release, reading.at, *key, tie, self._arrivals, reading)
+            heapq.heappush(self._stage, entry)
+            self._arrivals += 1
+            self._run(now, told, inclusive=False)
+        return in_order(told)
+
+    def advance(self, now: int) -> list[Transition]:
+        """Let time pass until *now*, and return what expires, fires, clears or goes silent.
+
+        Monotone and idempotent.  The caller promises that every reading that arrived at or
+        before *now* has been processed.
+        """
+        told: Told = []
+        self._run(self._begin(now, told), told, inclusive=True)
+        return in_order(told)
+
+    def deadline(self) -> int | None:
+        """Return when `advance` next has something to do; may be early, never late."""
+        self._drop_stale_timers()
+        due = [queue[0][0] for queue in (self._timers, self._stage) if queue]
+        if self._sweep_at is not None and self._series:
+            due.append(self._sweep_at)
+        return min(due, default=None)
+
+    def disconnected(self, now: int) -> list[Transition]:
+        """Note that the sensors cannot be heard: silence is not their fault."""
+        told = self.advance(now)
+        self._link.online = False
+        return told
+
+    def connected(self, now: int) -> list[Transition]:
+        """Note that they can be heard again: silence and counts start over."""
+        told = self.advance(now)
+        if self._link.online:
+            return told
+        self._link.online = True
+        self._link.since = now
+        more: Told = []
+        for alarm in self._alarms.values():
+            alarm.restart_silence(now)
+            if isinstance(alarm, Alert) and alarm.gauge.always:
+                more += [
+                    (now, t) for t in alarm.look(now - delay(self._sensors[alarm.plan.sensor]))
+                ]
+            self._schedule(alarm)
+        return told + in_order(more)
+
+    def alerts(self) -> Iterable[Alert]:
+        """Return all alerts, in the order in which they came to be."""
+        return (alarm for alarm in self._alarms.values() if isinstance(alarm, Alert))
+
+    @property
+    def series(self) -> int:
+        """Return how many series are kept."""
+        return len(self._series)
+
+    # -- time --------------------------------------------------------------------------
+
+    def _begin(self, now: int, told: Told) -> int:
+        """Set what must exist from the start, the first time a time is known."""
+        if self.now is None:
+            self.now = now
+            self._link.since = now
+            self._sweep_at = now + min(SWEEP, self.rules.forget)
+            self._expect_all(told)
+        told += [(self.now, transition) for transition in self._owed]
+        self._owed = []
+        return max(now, self.now)
+
+    def _expect_all(self, told: Told) -> None:
+        """Open the pools that are there before any reading: expected ones, and of `each: []`."""
+        for name, plans in self._places.items():
+            expected = [dict(labels) for labels in self._sensors[name].expect]
+            for place in plans:
+                if not place.each:
+                    self._expect(place, {}, told)
+                for labels in expected:
+                    if place.lets_in(labels):
+                        self._expect(place, labels, told)
+
+    def _expect(self, place: Place, labels: Mapping[str, str], told: Told) -> None:
+        found = place.pool_of(labels)
+        if found is None:
+            return
+        self._lasting.add(found[0])
+        if found[0] in self._pools:
+            return
+        pool = self._open(place, *found)
+        if pool is None:
+            return
+        now = self.now or 0
+        for alert in self._watchers[pool.key]:
+            told += [(now, t) for t in alert.look(now - delay(place.sensor))]
+            self._schedule(alert)
+
+    def _run(self, until: int, told: Told, *, inclusive: bool) -> None:
+        """Do all that is due before *until*: at one instant, readings before deadlines."""
+        stage, timers = self._stage, self._timers
+        while True:
+            reading_at = stage[0][0] if stage else None
+            timer_at = timers[0][0] if timers else None
+            if self._sweep_at is not None and (timer_at is None or self._sweep_at < timer_at):
+                timer_at = self._sweep_at
+            if (
+                reading_at is not None
+                and reading_at <= until
+                and (timer_at is None or reading_at <= timer_at)
+            ):
+                self.now = max(self.now or reading_at, reading_at)
+                self._release(told)
+            elif timer_at is not None and (timer_at < until or (inclusive and timer_at == until)):
+                self.now = max(self.now or timer_at, timer_at)
+                if timer_at == self._sweep_at:
+                    self._sweep(timer_at, told)
+                else:
+                    self._expire(told)
+            else:
+                self.now = until
+                return
+
+    def _release(self, told: Told) -> None:
+        """Judge the next reading of the stage, unless another with its stamp stands for it."""
+        _, at, sensor, labels, _, _, reading = heapq.heappop(self._stage)
+        series = self._series.get((sensor, labels))
+        if series is None:
+            return
+        if self._stage and series.sensor.duplicates in ("last", "max"):
+            _, at_next, sensor_next, labels_next, *_ = self._stage[0]
+            if (at_next, sensor_next, labels_next) == (at, sensor, labels):
+                self.rejected[sensor, "duplicate"] += 1
+                return
+        self._judge(series, reading, told)
+
+    def _judge(self, series: Series, reading: Reading, told: Told) -> None:
+        now = self.now
+        assert now is not None  # noqa: S101  set by _begin
+        sensor = series.sensor
+        if not series.admit(reading.at, reading.value):
+            self.rejected[sensor.name, "duplicate"] += 1
+            return
+        series.heard = now
+        local = now - delay(sensor)
+        learned = series.interval
+        for pool in series.pools:
+            if not pool.add(series.labels, series, reading.at, reading.value):
+                self.rejected[sensor.name, "late"] += 1
+                continue
+            for alert in self._watchers[pool.key]:
+                told += [(now, t) for t in alert.feed(local, learned)]
+                self._schedule(alert)
+            silence = self._silences.get((sensor.name, pool.labels))
+            if silence is not None:
+                told += [(now, t) for t in silence.feed(local)]
+                if silence.scheduled is None:
+                    self._schedule(silence)
+
+    def _schedule(self, alarm: Alert | Silence) -> None:
+        """See to it that a timer stands no later than the alarm's next deadline."""
+        due = alarm.due()
+        if due is None:
+            return
+        due += delay(self._sensors[alarm.about.sensor])
+        if alarm.scheduled is None or due < alarm.scheduled:
+            alarm.scheduled = due
+            heapq.heappush(self._timers, (due, alarm.number))
+            if len(self._timers) > 4 * len(self._alarms) + 64:
+                self._timers[:] = [
+                    (a.scheduled, a.number)
+                    for a in self._alarms.values()
+                    if a.scheduled is not None
+                ]
+                heapq.heapify(self._timers)
+
+    def _expire(self, told: Told) -> None:
+        """Do what the first timer is for, if it still stands."""
+        at, number = heapq.heappop(self._timers)
+        alarm = self._alarms.get(number)
+        if alarm is None or alarm.scheduled != at:
+            return
+        alarm.scheduled = None
+        local = at - delay(self._sensors[alarm.about.sensor])
+        due = alarm.due()
+        if due is not None and due <= local:
+            told += [(at, t) for t in alarm.expire(due)]
+        self._schedule(alarm)
+
+    def _drop_stale_timers(self) -> None:
+        timers = self._timers
+        while timers:
+            at, number = timers[0]
+            alarm = self._alarms.get(number)
+            if alarm is not None and alarm.scheduled == at:
+                return
+            heapq.heappop(timers)
+
+    # -- who is there ------------------------------------------------------------------
+
+    def _meet(self, name: str, labels: Labels) -> Series | None:
+        """Return a new series, or None where there are too many."""
+        if len(self._series) >= self.rules.series:
+            return None
+        sensor = self._sensors[name]
+        pairs = dict(labels)
+        pools = []
+        for place in self._places[name]:
+            if place.lets_in(pairs) and (found := place.pool_of(pairs)) is not None:
+                pool = self._pools.get(found[0]) or self._open(place, *found)
+                if pool is not None:
+                    pools.append(pool)
+                    self._members[pool.key] += 1
+        series = self._series[name, labels] = Series(sensor, labels, pools)
+        return series
+
+    def _open(
+        self, place: Place, key: str, labels: Labels, saved: dict[str, Any] | None = None
+    ) -> Pool | None:
+        """Return a new pool with the alerts of its rules, or None where there are too many."""
+        if any(self._count[plan.name] >= self.rules.alerts_per_rule for plan in place.plans):
+            self.rejected[place.sensor.name, "too_many_alerts"] += 1
+            return None
+        alone = set(place.each) == set(place.sensor.labels)
+        pool = self._pools[key] = Pool(key, labels, alone=alone)
+        if saved is not None:
+            wanted = [
+                (self._aggregators[p.measure.name], p.measure, window_of(p)) for p in place.plans
+            ]
+            pool.load(saved, wanted)
+        self._watchers[key] = [self._alert(place, plan, pool) for plan in place.plans]
+        return pool
+
+    def _alert(self, place: Place, plan: Rule, pool: Pool) -> Alert:
+        """Return a new alert of *plan* over *pool*, and let its silence be heard of."""
+        aggregator = self._aggregators[plan.measure.name]
+        over = window_of(plan)
+        gauge = pool.gauge(aggregator, plan.measure, over)
+        unit = aggregator.unit.replace("{unit}", place.sensor.unit)
+        about = About(
+            place.sensor.name,
+            str(plan.measure),
+            over_text(plan.over),
+            unit,
+            plan.about,
+            plan.notify,
+        )
+        alert = Alert(plan, pool, gauge, about, self._link, self._number())
+        local = (self.now or 0) - delay(place.sensor)
+        alert.quiet_since = local
+        self._alarms[alert.number] = alert
+        self._count[plan.name] += 1
+        if plan.no_data is not None:
+            silence = self._silences.get((place.sensor.name, pool.labels))
+            if silence is None:
+                silence = Silence(place.sensor.name, pool.labels, self._link, self._number())
+                silence.quiet_since = local
+                self._silences[place.sensor.name, pool.labels] = silence
+                self._alarms[silence.number] = silence
+            silence.join(alert)
+            self._schedule(silence)
+        self._schedule(alert)
+        return alert
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def _sweep(self, now: int, told: Told) -> None:
+        """Forget series that nobody expects, silent for long and ok."""
+        self._sweep_at = now + min(SWEEP, self.rules.forget)
+        for key, series in list(self._series.items()):
+            if series.heard > now - self.rules.forget:
+                continue
+            watchers = [alert for pool in series.pools for alert in self._watchers[pool.key]]
+            if any(alert.level is not None for alert in watchers):
+                continue
+            del self._series[key]
+            for pool in series.pools:
+                self._members[pool.key] -= 1
+                if not self._members[pool.key] and pool.key not in self._lasting:
+                    self._close(pool, now, "forgotten", told)
+
+    def _close(self, pool: Pool, now: int, reason: str, told: Told) -> None:
+        """Drop a pool with its alerts."""
+        for alert in self._watchers.pop(pool.key):
+            self._drop(alert, now, reason, told)
+        del self._pools[pool.key]
+        del self._members[pool.key]
+
+    def _drop(self, alert: Alert, now: int, reason: str, told: Told) -> None:
+        told += [(now, t) for t in alert.end(now, reason)]
+        del self._alarms[alert.number]
+        self._count[alert.plan.name] -= 1
+        if (silence := alert.silence) is not None:
+            silence.leave(alert)
+            if not silence.members:
+                told += [(now, t) for t in silence.end(now, reason)]
+                del self._alarms[silence.number]
+                del self._silences[silence.about.sensor, silence.labels]
+
+    # -- stop and resume ---------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """Return the whole state; `restore` gives an engine that goes on exactly as this one."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "now": self.now,
+                "since": self._link.since,
+                "online": self._link.online,
+                "rejected": [[*key, n] for key, n in self.rejected.items()],
+                "series": [series.save() for series in self._series.values()],
+                "pools": [pool.save() for pool in self._pools.values()],
+                "alarms": [
+                    {**alarm.save(), "number": alarm.number} for alarm in self._alarms.values()
+                ],
+                "numbers": self._numbers,
+                "stage": self._stage,
+                "arrivals": self._arrivals,
+                "sweep_at": self._sweep_at,
+                "owed": [] if self.now is None else [t.save() for t in self._owed],
+            },
+            separators=(",", ":"),
+        ).encode()
+
+    @classmethod
+    def restore(cls, rules: Rules, aggregators: Mapping[str, Aggregator], data: bytes) -> "Engine":
+        """Return the engine that *data* came from, under *rules* that may have changed.
+
+        An alert keeps its state while its rule keeps name, sensor, `where`, `each` and
+        measure; others end with the reason ``rule_removed``, told at the next call.
+
+        Raises:
+            ValueError: the snapshot is of another version.
+        """
+        saved = json.loads(data)
+        if saved["version"] != VERSION:
+            msg = f"snapshot version {saved['version']}, this is {VERSION}"
+            raise ValueError(msg)
+        engine = cls(rules, aggregators)
+        engine._load(saved)
+        return engine
+
+    def _load(self, saved: dict[str, Any]) -> None:
+        self.now = now = saved["now"]
+        if now is None:
+            return
+        self._link.since = saved["since"]
+        self._link.online = saved["online"]
+        self.rejected.update({(sensor, reason): n for sensor, reason, n in saved["rejected"]})
+        self._numbers = saved["numbers"]
+        self._arrivals = saved["arrivals"]
+        self._sweep_at = saved["sweep_at"]
+        self._owed = [Transition.load(t) for t in saved["owed"]]
+        alarms = {alarm["number"]: alarm for alarm in saved["alarms"]}
+        self._load_pools(saved["pools"])
+        kept = self._load_alarms(alarms.values())
+        for number, alarm in alarms.items():
+            if number not in kept and alarm["level"] is not None:
+                gone = Alarm(
+                    alarm["rule"], labels_from(alarm["labels"]), About.load(alarm["about"]), 0
+                )
+                gone.load(alarm)
+                self._owed.append(gone.change(now, None, "rule_removed"))
+        for series in saved["series"]:
+            if series["sensor"] in self._sensors:
+                met = self._meet(series["sensor"], labels_from(series["labels"]))
+                if met is not None:
+                    met.load(series)
+        self._stage = [
+            (
+                release,
+                at,
+                sensor,
+                labels_from(labels),
+                tie,
+                n,
+                Reading(r[0], labels_from(r[1]), *r[2:]),
+            )
+            for release, at, sensor, labels, tie, n, r in saved["stage"]
+        ]
+        told: Told = []
+        self._expect_all(told)
+        self._owed += in_order(told)
+
+    def _load_pools(self, pools: Iterable[dict[str, Any]]) -> None:
+        """Open the pools that rules still ask for, with their readings."""
+        for saved in pools:
+            sensor, where, pooled = json.loads(saved["key"])
+            each = tuple(name for name, _ in pooled)
+            for place in self._places.get(sensor, ()):
+                if place.each == each and json.loads(json.dumps(place.where)) == where:
+                    self._open(place, saved["key"], labels_from(pooled), saved)
+
+    def _load_alarms(self, alarms: Iterable[dict[str, Any]]) -> set[int]:
+        """Give the alarms their state and number back, and return the numbers that were."""
+        by_name = {
+            (alarm["rule"], labels_from(alarm["labels"]), alarm.get("identity")): alarm
+            for alarm in alarms
+        }
+        kept = set()
+        fresh = list(self._alarms.values())
+        self._alarms = {}
+        for alarm in fresh:
+            identity = repr(alarm.plan.identity) if isinstance(alarm, Alert) else None
+            saved = by_name.get((alarm.rule, alarm.labels, identity))
+            if saved is not None:
+                alarm.load(saved)
+                alarm.number = saved["number"]
+                kept.add(alarm.number)
+                if isinstance(alarm, Alert) and saved["plan"] != repr(alarm.plan):
+                    self._owed += alarm.change_rule(self.now or 0)
+            self._alarms[alarm.number] = alarm
+        self._alarms = dict(sorted(self._alarms.items()))
+        self._timers = []
+        for alarm in self._alarms.values():
+            alarm.scheduled = None
+            self._schedule(alarm)
+        return kept
+
+
+def places(sensor: Sensor, rules: Rules) -> tuple[Place, ...]:
+    """Return the ways in which rules pool the readings of *sensor*."""
+    found: dict[tuple[Where, tuple[str, ...]], list[Rule]] = {}
+    for rule in rules.rules:
+        if rule.sensor == sensor.name:
+            found.setdefault((rule.where, tuple(sorted(rule.each))), []).append(rule)
+    return tuple(Place(sensor, where, each, tuple(plans)) for (where, each), plans in found.items())
+
+
+def window_of(plan: Rule) -> Over:
+    """Return the window behind a rule.
+
+    Nothing written is the last reading alone; readings of a count window grow too old only
+    where the rule says how long a silence is too long.
+    """
+    if plan.over.span is not None:
+        return plan.over
+    written = None if plan.no_data is None else plan.no_data.after
+    return Over(span=written, count=plan.over.count or 1)
+
+
+def over_text(over: Over) -> str:
+    """Return the window as the configuration writes it."""
+    if over.span is not None:
+        return format_duration(over.span)
+    return "" if over.count is None else f"{over.count} samples"
+
+
+def in_order(told: Told) -> list[Transition]:
+    """Return transitions by time, then series, then rule."""
+    told.sort(key=lambda pair: (pair[0], pair[1].labels, pair[1].rule))
+    return [transition for _, transition in told]

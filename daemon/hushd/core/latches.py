@@ -1,0 +1,75 @@
+"""One latch per severity: the memory of a limit.
+
+``off -> pending -> on -> clearing -> off``; data first, then one function for each of the
+three things that can happen to a latch: a verdict, a deadline, silence.
+"""
+
+from enum import IntEnum
+
+from hushd.core.limits import clears, raises
+from hushd.core.rules import Limit
+
+
+class State(IntEnum):
+    """Of a latch; what is at least `ON` counts for the alert's level."""
+
+    OFF = 0
+    PENDING = 1
+    ON = 2
+    CLEARING = 3
+
+
+class Latch:
+    """One severity's memory: a state and since when."""
+
+    __slots__ = ("clear_wait", "clears", "limit", "raises", "since", "state", "wait")
+
+    def __init__(self, limit: Limit) -> None:
+        """Start off."""
+        self.limit = limit
+        self.raises = raises(limit)
+        self.clears = clears(limit)
+        self.wait = limit.wait
+        self.clear_wait = limit.clear_wait
+        self.state = State.OFF
+        self.since = 0
+
+    def set(self, state: State, since: int) -> None:
+        """Go to *state*."""
+        self.state = state
+        self.since = since
+
+    def judge(self, value: float, at: int) -> None:
+        """Take an evaluable *value*; between clear and limit only `pending` moves."""
+        state = self.state
+        if state is State.OFF:
+            if self.raises(value):
+                self.set(State.PENDING if self.wait else State.ON, at)
+        elif state is State.PENDING:
+            if not self.raises(value):
+                self.set(State.OFF, at)
+        elif state is State.ON:
+            if self.clears(value):
+                self.set(State.CLEARING if self.clear_wait else State.OFF, at)
+        elif not self.clears(value):
+            self.set(State.ON, at)  # no `for` again; the clear timer starts over
+
+    def due(self) -> int | None:
+        """Return when the state has lasted its delay."""
+        if self.state is State.PENDING:
+            return self.since + self.wait
+        if self.state is State.CLEARING:
+            return self.since + self.clear_wait
+        return None
+
+    def expire(self, at: int) -> None:
+        """Act on a delay that has passed *at* this instant."""
+        if self.due() == at:
+            self.set(State.ON if self.state is State.PENDING else State.OFF, at)
+
+    def fall_silent(self, at: int) -> None:
+        """Take note that data stopped: nothing new is raised, nothing is cleared."""
+        if self.state is State.PENDING:
+            self.set(State.OFF, at)
+        elif self.state is State.CLEARING:
+            self.set(State.ON, at)

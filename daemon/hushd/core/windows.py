@@ -1,0 +1,256 @@
+"""Pools and gauges: the readings that count together, and the numbers made of them.
+
+A pool is one window's content: all series of one sensor with the same values of a rule's
+`each` labels.  It owns one log; every rule that pools the same way shares it, and rules
+that also measure the same over the same length share a gauge.
+
+A reading stands for itself until the next of its series, at most for `hold`; the newest
+stands for one `interval`.  Where several series share a pool that cannot be known in
+time, so each reading there stands for the gap *before* it instead (docs/adr/).
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+from hushd.core.aggregation import Aggregator
+from hushd.core.log import Log, View
+from hushd.core.readings import SECOND, Labels
+from hushd.core.rules import Measure, Over
+
+#: How many of a pool's newest readings may still be joined by an older one, because the
+#: clocks of its sensors differ.
+SLACK = 64
+
+
+class Seen(NamedTuple):
+    """One look at a window."""
+
+    value: float | None  # None: cannot be computed, or not finite
+    samples: int
+    coverage: float | None  # of a time window, 0 to 1; None: not known (yet)
+    full: bool  # a count window holds all its readings
+
+
+class Speaker(Protocol):
+    """What a pool must know of a series."""
+
+    @property
+    def interval(self) -> int | None:
+        """Return its usual gap, once known."""
+
+    @property
+    def hold(self) -> int | None:
+        """Return how long a reading stands for itself at most, once known."""
+
+    @property
+    def gap(self) -> int | None:
+        """Return how long before its newest reading the one before it came."""
+
+
+class Gauge:
+    """One measure over one length of one pool, remembered until something changes."""
+
+    __slots__ = ("_at", "_count", "_empty", "_pool", "_seen", "_span", "_version", "always", "view")
+
+    def __init__(self, pool: "Pool", aggregator: Aggregator, over: Over, view: View) -> None:
+        """Look at *view*, a window of the pool's log."""
+        self._pool = pool
+        self._span = over.span
+        self._count = over.count
+        self._empty = aggregator.empty
+        self.always = aggregator.always
+        self.view = view
+        self._at: int | None = None
+        self._version = -1
+        self._seen = Seen(None, 0, None, full=False)
+
+    def read(self, now: int) -> Seen:
+        """Return what the window holds at *now*, which never goes back."""
+        pool = self._pool
+        if now == self._at and pool.version == self._version:
+            return self._seen
+        view = self.view
+        value = view.value(now)
+        samples = view.samples(now)
+        if not samples:
+            value = self._empty
+        elif value is not None and not math.isfinite(value):
+            value = None
+        coverage = None
+        if self._span is not None and self._count is None and pool.known:
+            members = pool.members(now, self._span)
+            coverage = min(1.0, view.covered(now) / (self._span * members)) if members else 0.0
+        full = self._count is None or samples >= self._count
+        self._seen = Seen(value, samples, coverage, full)
+        self._at = now
+        self._version = pool.version
+        return self._seen
+
+    def next_change(self) -> int | None:
+        """Return when the oldest reading leaves by age."""
+        return self.view.next_change()
+
+
+class Pool:
+    """The readings of one sensor that count together, and the gauges over them."""
+
+    __slots__ = (
+        "_early",
+        "_gauges",
+        "_heard",
+        "_hold",
+        "_log",
+        "_names",
+        "_newest",
+        "key",
+        "known",
+        "labels",
+        "shared",
+        "sole",
+        "version",
+    )
+
+    def __init__(self, key: str, labels: Labels, *, alone: bool, log: Log | None = None) -> None:
+        """Start empty; *alone*: its labels name one series, so no other can join."""
+        self.key = key
+        self.labels = labels
+        self._log = Log(slack=0 if alone else SLACK, covers=True) if log is None else log
+        self._gauges: dict[str, Gauge] = {}
+        self.version = 0
+        self.known = False  # whether any series' interval is
+        self.sole: Labels | None = None  # the only series so far
+        self._newest: int | None = None  # of the only series
+        self._hold: int | None = None  # what its newest reading stands for at most
+        self._early: list[int] = []  # stamps of the readings from before the interval was known
+        self.shared = False  # by more than one series
+        self._heard: dict[int, OrderedDict[Labels, int]] = {}  # span -> newest stamp per series
+
+    def gauge(self, aggregator: Aggregator, measure: Measure, over: Over) -> Gauge:
+        """Return the gauge of *measure* over *over*, shared by all who ask for the same."""
+        name = f"{measure}@{over.span}/{over.count}"
+        gauge = self._gauges.get(name)
+        if gauge is None:
+            view = self._log.view(
+                aggregator.build(measure.argument),
+                wants=aggregator.wants,
+                span=over.span,
+                count=over.count,
+                key=name,
+            )
+            gauge = self._gauges[name] = Gauge(self, aggregator, over, view)
+            if over.span is not None:
+                self._heard.setdefault(over.span, OrderedDict())
+        return gauge
+
+    def add(self, series: Labels, speaker: Speaker, at: int, value: float) -> bool:
+        """Take in a reading; False if it is older than what can still be put in order."""
+        if not self.shared and (self.sole is None or self.sole == series):
+            added = self._add_sole(series, speaker, at, value)
+        else:
+            added = self._add_shared(series, speaker, at, value)
+        self.version += added
+        return added
+
+    def _add_sole(self, series: Labels, speaker: Speaker, at: int, value: float) -> bool:
+        interval = speaker.interval
+        newest = self._newest
+        if interval is None:
+            self._early.append(at)
+            self._log.append(at, value, SECOND, SECOND)
+        elif self.known:
+            settled = None if newest is None or self._hold is None else min(at - newest, self._hold)
+            self._log.append(at, value, interval, settled)
+        else:
+            self.known = True
+            self._early.append(at)
+            self._log.append(at, value, interval)
+            hold = speaker.hold or interval
+            gaps = zip(self._early, self._early[1:], strict=False)
+            covers = [*(min(after - before, hold) for before, after in gaps), interval]
+            self._log.reweigh(covers[len(covers) - len(self._log) :])
+            self._early = []
+        self.sole = series
+        self._newest = at
+        self._hold = speaker.hold
+        return True
+
+    def _add_shared(self, series: Labels, speaker: Speaker, at: int, value: float) -> bool:
+        if not self.shared:
+            self.shared = True
+            if self.sole is not None and self._newest is not None:
+                for heard in self._heard.values():
+                    heard[self.sole] = self._newest
+        interval, hold, gap = speaker.interval, speaker.hold, speaker.gap
+        if interval is not None and not self.known:
+            self.known = True
+            self._log.reweigh([interval] * len(self._log))
+        if interval is None or hold is None:
+            covers = SECOND
+        else:
+            covers = interval if gap is None else min(gap, hold)
+        if not self._log.append(at, value, covers):
+            return False
+        for heard in self._heard.values():
+            heard[series] = at
+            heard.move_to_end(series)
+        return True
+
+    def members(self, now: int, span: int) -> int:
+        """Return how many series have a reading in the last *span*."""
+        if not self.shared:
+            return 0 if self._newest is None else 1
+        heard = self._heard[span]
+        while heard:
+            series, newest = next(iter(heard.items()))
+            if newest > now - span:
+                break
+            del heard[series]
+        return len(heard)
+
+    def save(self) -> dict[str, Any]:
+        """Return the content for a snapshot."""
+        return {
+            "key": self.key,
+            "labels": self.labels,
+            "log": self._log.snapshot(),
+            "known": self.known,
+            "sole": self.sole,
+            "newest": self._newest,
+            "hold": self._hold,
+            "early": self._early,
+            "shared": self.shared,
+            "heard": {span: list(heard.items()) for span, heard in self._heard.items()},
+        }
+
+    def load(
+        self, saved: dict[str, Any], gauges: Iterable[tuple[Aggregator, Measure, Over]]
+    ) -> None:
+        """Take the content back, with the windows that are wanted now."""
+        asked = {
+            f"{measure}@{over.span}/{over.count}": (a, measure, over) for a, measure, over in gauges
+        }
+        self._log = Log.restore(
+            saved["log"],
+            {
+                name: (a.build(m.argument), a.wants, o.span, o.count)
+                for name, (a, m, o) in asked.items()
+            },
+        )
+        for aggregator, measure, over in asked.values():
+            self.gauge(aggregator, measure, over)
+        self.known = saved["known"]
+        self.sole = None if saved["sole"] is None else labels_from(saved["sole"])
+        self._newest = saved["newest"]
+        self._hold = saved["hold"]
+        self._early = saved["early"]
+        self.shared = saved["shared"]
+        for span, heard in saved["heard"].items():
+            if int(span) in self._heard:
+                self._heard[int(span)].update((labels_from(series), at) for series, at in heard)
+
+
+def labels_from(saved: list[list[str]]) -> Labels:
+    """Return labels that went through JSON."""
+    return tuple((name, value) for name, value in saved)
