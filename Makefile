@@ -83,7 +83,7 @@ fix: dev
 
 demo:
 	$(call ready,demo,-e '.[demo]')
-	@$(PYTHON) -m hushd.cli demo $(ARGS)
+	@.venv/bin/hushd demo $(ARGS)
 
 bench:
 	$(call ready,bench,-e . --group bench)

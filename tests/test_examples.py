@@ -27,7 +27,7 @@ def replay(name: str) -> str:
     head = (EXAMPLES / f"{name}.yaml").read_text()
     command = re.search(r"^# \$ hushd (replay .*)$", head, re.MULTILINE)
     assert command, f"{name}.yaml does not say how to replay it"
-    argv = [sys.executable, "-m", "hushd.cli", *shlex.split(command[1])]
+    argv = [Path(sys.executable).parent / "hushd", *shlex.split(command[1])]
     done = run(argv, cwd=REPO, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
