@@ -1,0 +1,77 @@
+"""The ``hushd`` command: one module for each subcommand.
+
+The modules import at their top only what every command needs; the rest of hushd is
+imported when a command runs, so that ``hushd check`` pays for neither paho nor structlog.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from hushd.cli import check, demo, plugins, replay, run, schema
+from hushd.cli.codes import OK, USAGE
+
+COMMANDS = (run, check, replay, demo, plugins, schema)
+
+DESCRIPTION = """\
+Watches sensors over MQTT and tells people when a rule is broken.
+
+First look:  hushd demo
+"""
+
+EPILOG = """\
+exit codes: 0 fine; 1 what was asked about is not so; 2 wrong usage;
+            69 a service that is needed is not there; 78 bad configuration
+
+hushd COMMAND --help says more of each."""
+
+
+class Version(argparse.Action):
+    """Prints the version; it is looked up only when asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it and end."""
+        from importlib.metadata import version  # noqa: PLC0415  see the module's docstring
+
+        print(f"hushd {version('hushd')}")
+        parser.exit(OK)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what understands the command line."""
+    top = argparse.ArgumentParser(
+        prog="hushd",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
+    commands = top.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    for module in COMMANDS:
+        module.add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    try:
+        args = parser().parse_args(argv)
+    except SystemExit as exc:  # argparse has said what it had to say
+        return exc.code if isinstance(exc.code, int) else USAGE
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has had enough, as with `hushd replay ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit flushes too
+        return OK
+    except KeyboardInterrupt:
+        return 130
+    return code

@@ -1,0 +1,134 @@
+"""A broker for the demo: mosquitto where it is installed, else the package iotcore.
+
+Either runs as a child process on a free port of 127.0.0.1 and ends with us.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+HOST = "127.0.0.1"
+START = 10.0  # seconds that a broker may take
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where Debian keeps it; not on everybody's PATH
+
+CONFIG = """\
+listener {port} {host}
+allow_anonymous true
+persistence false
+set_tcp_nodelay true
+log_dest stderr
+log_type error
+log_type warning
+"""
+
+
+class Address(NamedTuple):
+    """Where a broker listens, and which it is."""
+
+    host: str
+    port: int
+    name: str
+
+
+class NoBrokerError(Exception):
+    """There is no broker to be had; the message says what to install."""
+
+
+@contextmanager
+def broker(which: Literal["mosquitto", "iotcore"] | None = None) -> Iterator[Address]:
+    """Run a broker for as long as the context lasts.
+
+    Args:
+        which: One of the two; None takes what is there, mosquitto first.
+
+    Raises:
+        NoBrokerError: neither is installed, or it does not start.
+    """
+    program = shutil.which("mosquitto", path=os.pathsep.join([os.environ.get("PATH", ""), *SBIN]))
+    if which == "mosquitto" or (which is None and program is not None):
+        if program is None:
+            raise NoBrokerError("mosquitto is not installed: apt-get install mosquitto")
+        with _mosquitto(program) as address:
+            yield address
+    else:
+        with _iotcore() as address:
+            yield address
+
+
+def free_port() -> int:
+    """Return a port of the loopback interface that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _mosquitto(program: str) -> Iterator[Address]:
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="hushd-") as folder:
+        path = Path(folder, "mosquitto.conf")
+        path.write_text(CONFIG.format(port=port, host=HOST), encoding="utf-8")
+        Path(folder).chmod(0o755)  # started by root it changes to its own user, then reads it
+        child = subprocess.Popen(  # noqa: S603  a program we looked up, with our own file
+            [program, "-c", str(path)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # so that Ctrl-C reaches us alone, and we end in order
+        )
+        try:
+            _await(port, child)
+            yield Address(HOST, port, "mosquitto")
+        finally:
+            child.terminate()
+            try:
+                child.communicate(timeout=5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.communicate()
+
+
+def _await(port: int, child: "subprocess.Popen[bytes]") -> None:
+    """Return as soon as *child* listens."""
+    until = time.monotonic() + START
+    while time.monotonic() < until:
+        if child.poll() is not None:
+            said = child.stderr.read().decode(errors="replace").strip() if child.stderr else ""
+            raise NoBrokerError(f"mosquitto ended at once: {said}")
+        try:
+            with socket.create_connection((HOST, port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise NoBrokerError(f"mosquitto does not listen after {START:.0f} seconds")
+
+
+@contextmanager
+def _iotcore() -> Iterator[Address]:
+    try:
+        from iotcore import Broker  # noqa: PLC0415  an optional extra
+    except ImportError:
+        raise NoBrokerError(
+            "the demo needs a broker: apt-get install mosquitto, or pip install 'hushd[demo]' "
+            "(that is iotcore); or use yours: hushd demo --broker HOST"
+        ) from None
+    child = Broker(port=free_port(), listen=HOST)
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child inherits this, and
+    try:  # so Ctrl-C reaches us alone, and we end in order
+        child.start(START)
+    except (RuntimeError, OSError) as exc:
+        raise NoBrokerError(f"iotcore does not start: {exc}") from exc
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield Address(HOST, child.port, "iotcore")
+    finally:
+        child.stop()

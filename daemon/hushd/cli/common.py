@@ -1,0 +1,41 @@
+"""What several commands share: subparsers, and reading a configuration."""
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hushd.config.records import Config
+
+
+def command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    run: Callable[[argparse.Namespace], int],
+) -> argparse.ArgumentParser:
+    """Add the command *run*, named after the function; its docstring is the help text."""
+    text = textwrap.dedent(f"    {run.__doc__}")
+    made = commands.add_parser(
+        run.__name__,
+        help=text.strip().split("\n", 1)[0].rstrip("."),
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.set_defaults(run=run)
+    return made
+
+
+def read_config(path: Path, *, for_run: bool) -> "Config | None":
+    """Return the configuration, or None after every problem in it was printed."""
+    from hushd import config  # noqa: PLC0415  only for commands that need it
+
+    try:
+        return config.read(path, for_run=for_run)
+    except config.ConfigError as exc:
+        print(exc, file=sys.stderr)
+    except OSError as exc:
+        print(f"{path}: {exc.strerror or exc}", file=sys.stderr)
+    return None

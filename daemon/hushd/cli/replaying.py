@@ -1,0 +1,231 @@
+"""The work of ``hushd replay``: a recording through the same intake and engine as live."""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import IO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from hushd.config.records import Config
+from hushd.core.engine import Engine
+from hushd.core.readings import Reading
+from hushd.core.transitions import Transition
+from hushd.runtime.clocks import RecordedClock, StampClock
+from hushd.runtime.intake import NOBODY, Intake
+from hushd.runtime.logs import Quiet
+from hushd.runtime.messages import Message
+from hushd.runtime.recordings import (
+    Bad,
+    Columns,
+    Recording,
+    Row,
+    UnreadableError,
+    ZonelessError,
+    messages,
+    rows,
+    stamp_of,
+)
+
+SHOWN = 5  # bad lines that are shown one by one
+ZONELESS = (
+    '{path}: a time without an offset ("{time}") and nothing says where it was taken\n'
+    "  hint: add --tz ZONE, as in --tz Europe/Berlin, or site.timezone to the configuration"
+)
+
+
+class UsageError(Exception):
+    """The command line asks for what cannot be done; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for."""
+
+    path: Path
+    columns: Columns | None  # None: a .jsonl recording
+    zone: tzinfo | None
+    until: str | None
+    trace: Path | None
+
+
+def request(args: argparse.Namespace) -> Request:
+    """Return what *args* ask for."""
+    path: Path = args.recording
+    given = {"--sensor": args.sensor, "--time": args.time, "--value": args.value}
+    columns = None
+    if path.suffix == ".csv":
+        missing = [option for option, value in given.items() if value is None]
+        if missing:
+            raise UsageError(f"a .csv recording needs {', '.join(missing)}")
+        columns = Columns(
+            args.sensor,
+            args.time,
+            args.value,
+            _pairs("--label", args.label),
+            _pairs("--label-column", args.label_column),
+        )
+    elif path.suffix != ".jsonl":
+        raise UsageError(f"{path}: a recording is a .jsonl or a .csv file")
+    elif args.label or args.label_column or any(given.values()):
+        raise UsageError("--sensor, --time, --value and labels are for .csv recordings")
+    return Request(path, columns, _zone(args.tz), args.until, args.trace)
+
+
+class Replay:
+    """One run of a recording."""
+
+    def __init__(self, config: Config, asked: Request) -> None:
+        self._config = config
+        self._asked = asked
+        self._zone = asked.zone or config.site.zone
+        self._stamped = config.clock == "stamps"
+        self._clock = StampClock() if self._stamped else RecordedClock()
+        self._intake = Intake(config.sensors, self._clock, config.limits.payload, Quiet())
+        self._engine = Engine(config.rules, config.catalog.aggregators)
+        self._bad: Counter[str] = Counter()
+        self._lines = 0
+
+    def run(self) -> None:
+        """Print the journal, then say on standard error what was rejected."""
+        try:
+            until = None if self._asked.until is None else stamp_of(self._asked.until, self._zone)
+        except (ValueError, ZonelessError) as exc:
+            raise UsageError(f"--until {self._asked.until}: {_zoneless(exc)}") from None
+        self._check_columns()
+        with ExitStack() as stack:
+            try:
+                recording = stack.enter_context(Recording(self._asked.path))
+                if self._asked.trace is not None:
+                    self._trace(stack.enter_context(self._asked.trace.open("w", encoding="utf-8")))
+            except OSError as exc:
+                raise UsageError(f"{exc.filename}: {exc.strerror}") from None
+            try:
+                for _ in _with_progress(recording, self._steps(recording)):
+                    pass
+            except ZonelessError as exc:
+                raise UsageError(ZONELESS.format(path=self._asked.path, time=exc)) from None
+            except UnreadableError as exc:
+                raise UsageError(f"{self._asked.path}: {exc}") from None
+            self._finish(until)
+        sys.stdout.flush()
+        self._say_what_was_rejected()
+
+    def _check_columns(self) -> None:
+        columns = self._asked.columns
+        if columns is None:
+            return
+        if columns.sensor not in self._config.sensors:
+            known = ", ".join(sorted(self._config.sensors)) or "none"
+            raise UsageError(f'--sensor "{columns.sensor}" is not configured; known: {known}')
+        given = {*columns.labels, *columns.label_columns}
+        for sensor in self._config.rules.sensors:
+            if sensor.name == columns.sensor and not given.issuperset(sensor.labels):
+                missing = ", ".join(sorted(set(sensor.labels) - given))
+                raise UsageError(
+                    f'sensor "{sensor.name}" has labels that the rows lack: {missing}\n'
+                    "  hint: add --label NAME=VALUE or --label-column NAME=COLUMN for each"
+                )
+
+    def _steps(self, recording: Recording) -> Iterator[None]:
+        """Feed the engine line by line."""
+        lines = recording.lines()
+        items: Iterator[Message | Row | Bad]
+        if self._asked.columns is None:
+            items = messages(lines, self._zone)
+        else:
+            items = rows(lines, self._asked.columns, self._zone)
+        for item in items:
+            self._lines += 1
+            if isinstance(item, Bad):
+                self._bad[item.reason] += 1
+                if self._bad.total() <= SHOWN:
+                    _say(f"{self._asked.path}:{item.line}: not used: {item.reason}")
+            else:
+                self._feed(item)
+            yield
+
+    def _feed(self, item: Message | Row) -> None:
+        readings: Sequence[Reading]
+        readings = self._intake.row(*item) if isinstance(item, Row) else self._intake.readings(item)
+        for reading in readings:
+            _print(self._engine.process(reading))
+
+    def _finish(self, until: int | None) -> None:
+        """Let the clock run to where it ends."""
+        end = self._clock.now() or self._engine.now
+        times = [at for at in (end, until) if at is not None]
+        if times:
+            _print(self._engine.advance(max(times)))
+
+    def _trace(self, file: IO[str]) -> None:
+        self._engine.trace = lambda evaluation: print(
+            json.dumps(evaluation.record(), ensure_ascii=False), file=file
+        )
+
+    def _say_what_was_rejected(self) -> None:
+        """Account for everything that was read and not used."""
+        _say(f"{self._asked.path}: {self._lines} lines, {self._intake.accepted} readings")
+        if self._bad:
+            _say(f"  lines that could not be read: {self._bad.total()}")
+        rejected = self._intake.rejected + self._engine.rejected
+        for (sensor, reason), number in sorted(rejected.items()):
+            _say(f"  rejected: {number} {reason}{f' ({sensor})' if sensor != NOBODY else ''}")
+
+
+def _print(transitions: list[Transition]) -> None:
+    for transition in transitions:
+        print(json.dumps(transition.record(), ensure_ascii=False))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _zoneless(exc: Exception) -> str:
+    return "write its offset, or add --tz ZONE" if isinstance(exc, ZonelessError) else str(exc)
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return ``name=value`` texts as a dictionary."""
+    pairs = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not (name and sign):
+            raise UsageError(f"{option} {text}: write NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f'--tz "{name}" is not a time zone; write one as in Europe/Berlin'
+        ) from None
+
+
+def _with_progress(recording: Recording, steps: Iterator[None]) -> Iterator[None]:
+    """Yield from *steps*, drawing how far the recording is read if a person is watching."""
+    if not sys.stderr.isatty() or not recording.size:
+        yield from steps
+        return
+    drawn = 0.0
+    for step in steps:
+        now = time.monotonic()
+        if now - drawn >= 0.1:
+            drawn = now
+            done = recording.read / recording.size
+            bar = "#" * round(done * 40)
+            print(f"\r[{bar:<40}] {done:4.0%}", end="", file=sys.stderr, flush=True)
+        yield step
+    print(f"\r{'':<48}\r", end="", file=sys.stderr, flush=True)

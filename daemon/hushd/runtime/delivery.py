@@ -1,0 +1,278 @@
+"""Telling people: one worker thread for each notifier, so that none waits for another."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from hushd.core.rules import Rule
+from hushd.core.transitions import Transition
+from hushd.plugin.records import Context, Notifier, NotifierType
+from hushd.runtime import notes
+from hushd.runtime.errands import Errand, Errands
+from hushd.runtime.logs import Log
+from hushd.runtime.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to try; in seconds."""
+
+    send: float = 60.0  # one delivery; a worker that takes longer is replaced
+    first: float = 5.0  # pause after a failure; doubles with each
+    longest: float = 300.0
+    give_up: float = 86_400.0  # after the first failure of the same errand
+    replaced: int = 3  # hung threads an hour; each may stay in memory until the process ends
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A configured notifier: its name, its type and the options for it."""
+
+    name: str
+    type: NotifierType
+    options: Mapping[str, Any]
+
+
+class Worker:
+    """Runs the errands of one notifier in a thread of its own.
+
+    A thread cannot be ended from outside.  One that hangs in a plugin is therefore
+    abandoned and replaced, with a notifier opened anew: ``_generation`` tells the old one,
+    should it ever come back, that nobody waits for it.
+    """
+
+    def __init__(
+        self,
+        way: Way,
+        context: Context,
+        store: Store,
+        zone: tzinfo | None,
+        patience: Patience,
+        log: Log,
+    ) -> None:
+        self.name = way.name
+        self._way = way
+        self._context = context
+        self._store = store
+        self._zone = zone
+        self._patience = patience
+        self._log = log
+        self._errands = Errands(way.name, store.told(way.name), every=way.type.every)
+        self._changed = threading.Condition()
+        self._closing = False
+        self._generation = 0
+        self._busy_since: float | None = None
+        self._replaced: list[float] = []
+        self._thread = self._start()
+
+    def add(self, transitions: Iterable[Transition]) -> None:
+        """Add what has just happened."""
+        with self._changed:
+            for transition in transitions:
+                self._errands.add(transition)
+            self._changed.notify_all()
+
+    def watch(self) -> None:
+        """Replace the thread if it hangs."""
+        with self._changed:
+            since = self._busy_since
+            if since is None or time.monotonic() - since < self._patience.send:
+                return
+            now = time.monotonic()
+            self._replaced = [at for at in self._replaced if now - at < 3600]
+            if len(self._replaced) >= self._patience.replaced:
+                return
+            self._replaced.append(now)
+            self._generation += 1
+            self._busy_since = None
+            self._errands.failed()
+            self._thread = self._start()
+        self._log.error("notifier.hung", notifier=self.name, deadline_s=self._patience.send)
+
+    def close(self) -> None:
+        """Ask the thread to end once it has told what it can."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+
+    def join(self, deadline: float) -> int:
+        """Wait for the thread until *deadline*; return how many transitions were not told."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        with self._changed:
+            return len(self._errands)
+
+    def _start(self) -> threading.Thread:
+        thread = threading.Thread(
+            target=self._run, args=(self._generation,), name=f"notify-{self.name}", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _run(self, generation: int) -> None:
+        """Tell what there is to tell until closed or replaced."""
+        notifier: Notifier | None = None
+        failures, failing_since = 0, 0.0
+        while True:
+            errand = self._next(generation)
+            if errand is None:
+                break
+            try:
+                if notifier is None:
+                    notifier = self._way.type.open(self._way.options, self._context)
+                notifier.send(
+                    notes.write(
+                        errand.transition,
+                        errand.kind,
+                        errand.severity,
+                        f"{errand.transition.id}-{self.name}",
+                        self._zone,
+                    )
+                )
+            except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+                failing_since = failing_since if failures else time.monotonic()
+                failures += 1
+                if not self._failed(generation, errand, exc, failures, failing_since):
+                    break
+                if self._given_up(failing_since):
+                    failures = 0
+            else:
+                failures = 0
+                if not self._succeeded(generation, errand):
+                    break
+        self._let_go(notifier)
+
+    def _next(self, generation: int) -> Errand | None:
+        """Wait for something to tell; None: it is time to end."""
+        with self._changed:
+            while generation == self._generation:
+                errand = self._errands.next()
+                if errand is not None:
+                    self._busy_since = time.monotonic()
+                    return errand
+                if self._closing:
+                    return None
+                self._changed.wait()
+            return None
+
+    def _succeeded(self, generation: int, errand: Errand) -> bool:
+        with self._changed:
+            if generation != self._generation:
+                return False
+            self._busy_since = None
+            self._errands.done(errand)
+        self._store.settle(self.name, errand.alert, errand.told)
+        self._log.debug(
+            "notifier.told", notifier=self.name, kind=errand.kind, rule=errand.transition.rule
+        )
+        return True
+
+    def _failed(
+        self, generation: int, errand: Errand, exc: Exception, failures: int, since: float
+    ) -> bool:
+        """Take note of a failure and pause; False: it is time to end."""
+        pause = min(self._patience.first * 2 ** min(failures - 1, 30), self._patience.longest)
+        pause *= random.uniform(0.5, 1.0)  # noqa: S311  only keeps daemons from marching in step
+        self._log.warning(
+            "notifier.failed",
+            notifier=self.name,
+            error=str(exc) or repr(exc),
+            failures=failures,
+            retry_s=round(pause, 1),
+        )
+        with self._changed:
+            if generation != self._generation:
+                return False
+            self._busy_since = None
+            if self._given_up(since):
+                self._errands.done(errand)
+                self._log.error(
+                    "notifier.given_up",
+                    notifier=self.name,
+                    rule=errand.transition.rule,
+                    key=errand.transition.id,
+                )
+                return not self._closing
+            self._errands.failed()
+            if self._closing:  # each thing is tried once more at the end, and no more
+                return False
+            self._changed.wait_for(
+                lambda: self._closing or generation != self._generation, timeout=pause
+            )
+            return generation == self._generation
+
+    def _given_up(self, since: float) -> bool:
+        return time.monotonic() - since >= self._patience.give_up
+
+    def _let_go(self, notifier: Notifier | None) -> None:
+        if notifier is None:
+            return
+        try:
+            notifier.close()
+        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            self._log.warning("notifier.failed", notifier=self.name, error=str(exc) or repr(exc))
+
+
+class Delivery:
+    """All workers, and who hears of what."""
+
+    def __init__(
+        self,
+        ways: Sequence[Way],
+        rules: Sequence[Rule],
+        store: Store,
+        log: Log,
+        *,
+        site: str = "",
+        zone: tzinfo | None = None,
+        patience: Patience | None = None,
+        say: Callable[..., None] | None = None,
+    ) -> None:
+        patience = patience or Patience()
+        self._log = log
+        self._every = {way.name: _followed(way.name, rules) for way in ways if way.type.every}
+        self._workers = {
+            way.name: Worker(
+                way, Context(way.name, site, say or log.warning), store, zone, patience, log
+            )
+            for way in ways
+        }
+
+    def tell(self, transitions: Sequence[Transition]) -> None:
+        """Hand to each notifier what concerns it; never waits."""
+        for name, worker in self._workers.items():
+            followed = self._every.get(name)
+            concerned = [
+                transition
+                for transition in transitions
+                if any(name in names for _, names in transition.notify)
+                or (followed is not None and transition.rule in followed)
+            ]
+            if concerned:
+                worker.add(concerned)
+
+    def watch(self) -> None:
+        """Look after the workers; called by the loop now and then."""
+        for worker in self._workers.values():
+            worker.watch()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Let the workers tell what they can within *timeout* seconds, all at once, and end."""
+        for worker in self._workers.values():
+            worker.close()
+        deadline = time.monotonic() + timeout
+        for worker in self._workers.values():
+            left = worker.join(deadline)
+            if left:
+                self._log.error("notifier.left_untold", notifier=worker.name, transitions=left)
+
+
+def _followed(notifier: str, rules: Sequence[Rule]) -> frozenset[str]:
+    """Return the rules whose every transition *notifier* hears of, with the sensors' silence."""
+    named = [rule for rule in rules if any(notifier in names for _, names in rule.notify)]
+    return frozenset(
+        {rule.name for rule in named} | {f"{rule.sensor}{notes.SILENCE}" for rule in named}
+    )

@@ -1,0 +1,95 @@
+"""What one notifier has yet to tell: pure bookkeeping, without threads or clocks."""
+
+from collections import deque
+from typing import NamedTuple
+
+from hushd.core.reconcile import Kind, Told, reconcile, unreachable, wanted
+from hushd.core.rules import Severity
+from hushd.core.transitions import Event, Transition
+from hushd.runtime.store import Alert
+
+WAITING = 100_000  # transitions; beyond that the oldest are given up and counted
+
+
+class Errand(NamedTuple):
+    """Something to tell now, and what the notifier knows once it was told."""
+
+    transition: Transition
+    kind: Kind | Event
+    severity: Severity | None
+    alert: Alert
+    told: Told
+
+
+class Errands:
+    """The transitions that one notifier has not been told of, oldest first.
+
+    While it can be reached, it hears of each in turn.  Once a delivery has failed, only
+    how things stand now is told for each alert, however often that changed meanwhile.
+    With *every*, as for a journal, each transition is told, in order, whatever happens.
+    """
+
+    def __init__(self, notifier: str, told: dict[Alert, Told], *, every: bool) -> None:
+        self.given_up = 0
+        self._notifier = notifier
+        self._told = told
+        self._every = every
+        self._waiting: deque[Transition] = deque()
+
+    def __len__(self) -> int:
+        """Return how many transitions wait."""
+        return len(self._waiting)
+
+    def add(self, transition: Transition) -> None:
+        """Add what has just happened."""
+        if len(self._waiting) >= WAITING:
+            self._waiting.popleft()
+            self.given_up += 1
+        self._waiting.append(transition)
+
+    def next(self) -> Errand | None:
+        """Return what to tell now, or None; drops what needs no telling.
+
+        The errand stays until it is ``done``.
+        """
+        while self._waiting:
+            transition = self._waiting[0]
+            alert = (transition.rule, transition.labels)
+            if self._every:
+                return Errand(transition, transition.event, transition.severity, alert, Told())
+            told = self._told.get(alert, Told())
+            want = wanted(transition.notify, self._notifier, transition.severity)
+            kind = reconcile(told, transition.episode, want)
+            if kind is not None:
+                severity = want if want is not None else told.level
+                return Errand(
+                    transition, kind, severity, alert, Told(transition.episode, want, None)
+                )
+            self._waiting.popleft()
+        return None
+
+    def done(self, errand: Errand) -> None:
+        """Take note that *errand* was told, or given up."""
+        if self._waiting and self._waiting[0] is errand.transition:
+            self._waiting.popleft()
+        if not self._every:
+            if errand.told.level is None:
+                self._told.pop(errand.alert, None)  # what is well and known needs no memory
+            else:
+                self._told[errand.alert] = errand.told
+
+    def failed(self) -> None:
+        """Take note that a delivery failed: keep the newest of each alert, and what it missed."""
+        if self._every:
+            return
+        newest: dict[Alert, Transition] = {}
+        for transition in self._waiting:
+            alert = (transition.rule, transition.labels)
+            want = wanted(transition.notify, self._notifier, transition.severity)
+            told = self._told.get(alert, Told())
+            missed = unreachable(told, transition.episode, want)
+            if missed is not told:
+                self._told[alert] = missed
+            newest.pop(alert, None)
+            newest[alert] = transition
+        self._waiting = deque(newest.values())

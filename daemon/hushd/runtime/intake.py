@@ -1,0 +1,192 @@
+"""Messages in, readings out: the same for the live daemon and for a replay.
+
+Every message that becomes no reading is counted by sensor and reason; nothing is lost
+without a trace, and nothing that is sent to us can stop the daemon.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import NamedTuple
+
+from hushd.config.records import SensorConfig
+from hushd.core.readings import SECOND, Labels, Reading
+from hushd.plugin.records import Refused, Sample
+from hushd.runtime.clocks import Clock
+from hushd.runtime.logs import Log
+from hushd.runtime.messages import Message
+
+TOPICS = 50_000  # whose sensors are remembered; beyond that they are looked up again
+LOG_EVERY = 60 * SECOND  # a line for one sensor and reason
+FAILURES = 100  # of a decoder in a row, after which it rests
+REST = 60 * SECOND
+
+NOBODY = ""  # the sensor of what belongs to none
+
+
+class Route(NamedTuple):
+    """A sensor that a topic belongs to, with what the topic says of it."""
+
+    sensor: SensorConfig
+    labels: Labels
+
+
+@dataclass(slots=True)
+class Health:
+    """How a sensor's decoder fares."""
+
+    failures: int = 0  # in a row
+    rests_until: int = 0
+
+
+class Intake:
+    """Makes readings of messages.
+
+    Attributes:
+        accepted: How many readings were made.
+        rejected: What was not, by (sensor, reason); the sensor is ``""`` when there is none.
+    """
+
+    def __init__(
+        self, sensors: Mapping[str, SensorConfig], clock: Clock, payload: int, log: Log
+    ) -> None:
+        self.accepted = 0
+        self.rejected: Counter[tuple[str, str]] = Counter()
+        self._sensors = sensors
+        self._clock = clock
+        self._stamped = clock.now() is None
+        self._payload = payload
+        self._log = log
+        self._routes: dict[bytes, list[Route]] = {}
+        self._labels: dict[tuple[Labels, Labels], Labels] = {}
+        self._health = {name: Health() for name in sensors}
+        self._logged: dict[tuple[str, str], int] = {}
+
+    def readings(self, message: Message) -> list[Reading]:
+        """Return the readings that *message* holds, of all sensors that it belongs to."""
+        routes = self._routes.get(message.topic)
+        if routes is None:
+            routes = self._look_up(message)
+        if not routes:
+            return []
+        arrived = self._clock.arrival(message.arrived)
+        found: list[Reading] = []
+        for sensor, labels in routes:
+            if message.retain and sensor.retained == "ignore":
+                self._reject(sensor.name, "retained", message)
+            elif len(message.payload) > self._payload:
+                self._reject(sensor.name, "payload_too_long", message)
+            else:
+                for sample in self._decoded(sensor, message):
+                    if isinstance(sample, Refused):
+                        self._reject(sensor.name, sample.reason, message, sample.detail)
+                        continue
+                    if sample.labels:
+                        reading = self._reading(
+                            sensor, self._merged(labels, sample.labels), sample, arrived
+                        )
+                    else:
+                        reading = self._reading(sensor, labels, sample, arrived)
+                    if isinstance(reading, Reading):
+                        found.append(reading)
+                    else:
+                        self._reject(sensor.name, reading, message)
+        self.accepted += len(found)
+        return found
+
+    def row(self, sensor: str, labels: Labels, at: int, value: float | None) -> list[Reading]:
+        """Return the reading of a recording's row, which has been decoded already."""
+        reading: Reading | str = "empty"
+        if value is not None:
+            arrived = at if self._stamped else self._clock.arrival(at)
+            reading = self._reading(self._sensors[sensor], labels, Sample(value, at), arrived)
+        if isinstance(reading, Reading):
+            self.accepted += 1
+            return [reading]
+        self.rejected[sensor, reading] += 1
+        return []
+
+    def _look_up(self, message: Message) -> list[Route]:
+        """Return the sensors that the message's topic belongs to, and remember them."""
+        try:
+            topic = message.topic.decode()
+        except UnicodeDecodeError:
+            self._reject(NOBODY, "topic_not_utf8", message)
+            return []
+        routes = []
+        for sensor in self._sensors.values():
+            labels = sensor.template.match(topic)
+            if labels is not None:
+                routes.append(Route(sensor, labels))
+        if not routes:
+            self._reject(NOBODY, "no_sensor", message)
+            return []
+        if len(self._routes) >= TOPICS:
+            self._routes.clear()
+        self._routes[message.topic] = routes
+        return routes
+
+    def _decoded(self, sensor: SensorConfig, message: Message) -> list[Sample | Refused]:
+        """Return what the sensor's decoder makes of the message, whatever the decoder does."""
+        health = self._health[sensor.name]
+        if health.rests_until > message.arrived:
+            return [Refused("decoder_resting")]
+        try:
+            samples = list(sensor.decode(message.payload))
+        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            health.failures += 1
+            if health.failures >= FAILURES:
+                health.failures = 0
+                health.rests_until = message.arrived + REST
+                self._log.error(
+                    "decoder.rested",
+                    sensor=sensor.name,
+                    decoder=sensor.decoder,
+                    rest_s=REST // SECOND,
+                )
+            return [Refused("decoder_failed", f"{type(exc).__name__}: {exc}"[:80])]
+        health.failures = 0
+        return samples
+
+    def _reading(
+        self, sensor: SensorConfig, labels: Labels, sample: Sample, arrived: int
+    ) -> Reading | str:
+        """Return the reading of a sample, or the reason why it is none."""
+        value, at = sample.value, sample.at
+        try:
+            if isinstance(value, bool) or not isfinite(value):
+                return "not_finite"
+            value = float(value)
+        except (TypeError, ValueError, OverflowError):
+            return "not_a_number"
+        if sensor.valid is not None and not sensor.valid[0] <= value <= sensor.valid[1]:
+            return "not_valid"
+        if self._stamped:
+            return "no_stamp" if at is None else Reading(sensor.name, labels, at, value, at)
+        return Reading(sensor.name, labels, arrived if at is None else at, value, arrived)
+
+    def _merged(self, topic: Labels, payload: Labels) -> Labels:
+        """Return the labels of both; what the topic says stands."""
+        merged = self._labels.get((topic, payload))
+        if merged is None:
+            if len(self._labels) >= TOPICS:
+                self._labels.clear()
+            merged = tuple(sorted((dict(payload) | dict(topic)).items()))
+            self._labels[topic, payload] = merged
+        return merged
+
+    def _reject(self, sensor: str, reason: str, message: Message, detail: str = "") -> None:
+        """Count what is no reading, and say so in the log, but not more than once a minute."""
+        self.rejected[sensor, reason] += 1
+        if reason == "retained" or self._logged.get((sensor, reason), 0) > message.arrived:
+            return
+        self._logged[sensor, reason] = message.arrived + LOG_EVERY
+        self._log.warning(
+            "message.rejected",
+            sensor=sensor,
+            reason=reason,
+            detail=detail,
+            topic=message.topic.decode(errors="backslashreplace")[:200],
+            rejected=self.rejected[sensor, reason],
+        )

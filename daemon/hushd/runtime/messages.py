@@ -1,0 +1,45 @@
+"""What a source hands to the loop: messages in batches, and news of the connection."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Message(NamedTuple):
+    """One MQTT message as it came: undecoded, topic as the bytes on the wire."""
+
+    topic: bytes
+    payload: bytes
+    arrived: int  # wall clock, ns since the epoch
+    qos: int = 0
+    retain: bool = False
+    packet: int = 0  # its packet identifier, to acknowledge it by; 0 at QoS 0
+    connection: int = 0  # a packet identifier means something on its own connection only
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A signal asked for an orderly end."""
+
+    signum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """A signal asked to read the configuration again."""
+
+    signum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The broker was reached and the subscriptions were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The connection to the broker was lost."""
+
+    reason: str
+
+
+Event = list[Message] | Stop | Reload | Connected | Disconnected
