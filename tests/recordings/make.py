@@ -98,7 +98,7 @@ def stale_air() -> str:
     """Return two class rooms over a double lesson; the sensor of one has its moods."""
     chance, lines = Random(3), ["time,room,ppm"]
     start = moment("2026-02-09", "08:00")
-    for minute in range(150):
+    for minute in range(170):
         at = stamp(start + timedelta(minutes=minute))
         lesson = min(minute, 90)  # then somebody opens the windows
         upper = 480 + 24 * lesson - (55 * (minute - 90) if minute > 90 else 0)
