@@ -96,13 +96,27 @@ def test_levels(limits: Any, values: Any, expected: Any) -> None:
         pytest.param(
             [limit("warning", "above", 45.0, 42.0, wait=60, clear_wait=120)],
             None,
-            [(0, 46), (30, 44), (40, 46), (100, 46), (110, 44), (120, 41), (180, 43), (200, 41), (319, 41), (320, 41)],
+            [
+                (0, 46),
+                (30, 44),
+                (40, 46),
+                (100, 46),
+                (110, 44),
+                (120, 41),
+                (180, 43),
+                (200, 41),
+                (319, 41),
+                (320, 41),
+            ],
             320,
             [(100, "raised", "warning"), (320, "cleared", None)],
             id="T5 dead band cancels pending, not firing, and restarts clearing",
         ),
         pytest.param(
-            [limit("warning", "above", 45.0, 42.0, wait=300), limit("critical", "above", 55.0, 50.0)],
+            [
+                limit("warning", "above", 45.0, 42.0, wait=300),
+                limit("critical", "above", 55.0, 50.0),
+            ],
             None,
             [(0, 60), (60, 48), (120, 41)],
             500,
@@ -198,7 +212,7 @@ def test_stories(limits: Any, after: Any, story: Any, until: Any, expected: Any)
 
 
 def test_no_data_may_clear_the_level() -> None:
-    from hushd.core.rules import NoData  # noqa: PLC0415  for this case only
+    from hushd.core.rules import NoData
 
     silent = rules(rule(WARNING, no_data=NoData(60 * S, level="clear")))
     told = play(silent, [at(0, 50)], 100)
@@ -293,17 +307,15 @@ def _one_step_an_instant(log: list[tuple[float, str, str | None]]) -> list[tuple
     """The reference switches severities one by one; we say where they got to, once."""
     found: list[tuple[Any, ...]] = []
     level: str | None = None  # before the entries of this instant
-    for i, (when, word, now) in enumerate(log):
-        if word in ("no_data", "data_back"):
-            found.append((when, word, now))
-            continue
-        following = [e for e in log[i + 1 :] if e[0] == when and e[1] not in ("no_data", "data_back")]
-        if following:
-            continue
-        if now != level:
-            rank = {None: 0, "info": 1, "warning": 2, "critical": 3}
-            up = rank[now] > rank[level]
-            word = ("raised" if level is None else "escalated") if up else ("lowered" if now else "cleared")
-            found.append((when, word, now))
-        level = now
+    rank = {None: 0, "info": 1, "warning": 2, "critical": 3}
+    told_of_data = ("no_data", "data_back")
+    for i, (when, event, now) in enumerate(log):
+        if event in told_of_data:
+            found.append((when, event, now))
+        elif not any(e[0] == when and e[1] not in told_of_data for e in log[i + 1 :]):
+            if rank[now] > rank[level]:
+                found.append((when, "raised" if level is None else "escalated", now))
+            elif rank[now] < rank[level]:
+                found.append((when, "cleared" if now is None else "lowered", now))
+            level = now
     return found

@@ -104,7 +104,13 @@ class Model:
         on = [s for s in ORDER if self.state.get(s, ("off",))[0] in ("on", "clearing")]
         level = on[-1] if on else None
         if level != self.level:
-            up = level is not None and (self.level is None or ORDER.index(level) > ORDER.index(self.level))
-            word = ("raised" if self.level is None else "escalated") if up else ("lowered" if level else "cleared")
+            up = level is not None and (
+                self.level is None or ORDER.index(level) > ORDER.index(self.level)
+            )
+            word = (
+                ("raised" if self.level is None else "escalated")
+                if up
+                else ("lowered" if level else "cleared")
+            )
             self.log.append((now, word, level))
             self.level = level

@@ -46,7 +46,9 @@ def rules(*of: Rule, **sensor: Any) -> Rules:
         for name in ("lateness", "future", "interval", "hold")
         if sensor.get(name) is not None
     }
-    more = {name: sensor.pop(name) for name in ("series", "alerts_per_rule", "forget") if name in sensor}
+    more = {
+        name: sensor.pop(name) for name in ("series", "alerts_per_rule", "forget") if name in sensor
+    }
     noise = Sensor("noise", **{"labels": ("room",), "unit": "dBA", **sensor, **times})
     return Rules((noise,), of, **more)
 
@@ -71,7 +73,9 @@ def brief(transitions: Iterable[Transition]) -> list[tuple[Any, ...]]:
     ]
 
 
-def play(of: Rules, story: Iterable[Reading | float], until: float | None = None) -> list[Transition]:
+def play(
+    of: Rules, story: Iterable[Reading | float], until: float | None = None
+) -> list[Transition]:
     """Process readings and, at bare seconds, let time pass; return all transitions."""
     playing = engine(of)
     told: list[Transition] = []

@@ -44,7 +44,18 @@ class About(NamedTuple):
 class Alarm:
     """A level, its episodes, and the transitions between them."""
 
-    __slots__ = ("about", "episode", "labels", "level", "number", "peak", "rule", "started", "step")
+    __slots__ = (
+        "about",
+        "crossed",
+        "episode",
+        "labels",
+        "level",
+        "number",
+        "peak",
+        "rule",
+        "started",
+        "step",
+    )
 
     def __init__(self, rule: str, labels: Labels, about: About, number: int) -> None:
         """Start ok; *number* counts all alarms of an engine and breaks ties."""
@@ -57,6 +68,7 @@ class Alarm:
         self.step = 0
         self.started: int | None = None
         self.peak: float | None = None
+        self.crossed: float | None = None  # the bound that brought it to its level
 
     def change(
         self,
@@ -127,6 +139,7 @@ class Alarm:
             "step": self.step,
             "started": self.started,
             "peak": self.peak,
+            "crossed": self.crossed,
             "about": self.about,
         }
 
@@ -137,6 +150,7 @@ class Alarm:
         self.step = saved["step"]
         self.started = saved["started"]
         self.peak = saved["peak"]
+        self.crossed = saved["crossed"]
 
 
 def identity(rule: str, labels: Labels, started: int | None, episode: int, step: int) -> str:
@@ -358,17 +372,11 @@ class Alert(Alarm):
                 level = latch.limit.severity
         if level == self.level:
             return ()
-        named = level if level is not None else self.level
-        limit = next(latch.limit for latch in self.latches if latch.limit.severity == named)
+        if level is not None:
+            limit = next(latch.limit for latch in self.latches if latch.limit.severity == level)
+            self.crossed = crossed(limit, self.last)
         return [
-            self.change(
-                at,
-                level,
-                reason,
-                value=self.last,
-                limit=crossed(limit, self.last),
-                seen=seen,
-            )
+            self.change(at, level, reason, value=self.last, limit=self.crossed, seen=seen),
         ]
 
     # -- what it shows -----------------------------------------------------------------

@@ -516,12 +516,15 @@ class Engine:
         for alarm in fresh:
             identity = repr(alarm.plan.identity) if isinstance(alarm, Alert) else None
             saved = by_name.get((alarm.rule, alarm.labels, identity))
+            local = (self.now or 0) - delay(self._sensors[alarm.about.sensor])
             if saved is not None:
                 alarm.load(saved)
                 alarm.number = saved["number"]
                 kept.add(alarm.number)
                 if isinstance(alarm, Alert) and saved["plan"] != repr(alarm.plan):
-                    self._owed += alarm.change_rule(self.now or 0)
+                    self._owed += alarm.change_rule(local)
+            elif isinstance(alarm, Alert):
+                alarm.window_at = local  # there may be readings already
             self._alarms[alarm.number] = alarm
         self._alarms = dict(sorted(self._alarms.items()))
         self._timers = []
