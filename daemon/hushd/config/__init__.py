@@ -1,1 +1,33 @@
-"""See the modules."""
+"""The configuration: YAML text in, checked records out, every problem with its place.
+
+:func:`read` is the door; :class:`ConfigError` holds all that is wrong.
+"""
+
+from hushd.config.problems import ConfigError, Problem, render
+from hushd.config.reading import read, read_text
+from hushd.config.records import (
+    Config,
+    Internal,
+    Limits,
+    Mqtt,
+    NotifierConfig,
+    SensorConfig,
+    Site,
+)
+from hushd.config.secret import Secret
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Internal",
+    "Limits",
+    "Mqtt",
+    "NotifierConfig",
+    "Problem",
+    "Secret",
+    "SensorConfig",
+    "Site",
+    "read",
+    "read_text",
+    "render",
+]

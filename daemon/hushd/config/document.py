@@ -283,7 +283,7 @@ class _Builder:
 def _decode(name: str, data: str | bytes) -> str:
     """Return the text of *data*, without a byte order mark."""
     if len(data) > MAX_BYTES:
-        raise _fatal(Mark(Source(name, ""), 1, 1), "the file is larger than 1 MiB")
+        raise _fatal(Mark(Source(name), 0, 0), "the file is larger than 1 MiB")
     if isinstance(data, str):
         return data.removeprefix("\ufeff")
     try:

@@ -13,7 +13,7 @@ class Source:
 
     __slots__ = ("lines", "name")
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str = "") -> None:
         """Keep the lines of *text*, split as YAML splits them."""
         self.name = name
         self.lines = _BREAK.split(text)
@@ -28,7 +28,9 @@ class Mark(NamedTuple):
     length: int = 1
 
     def __str__(self) -> str:
-        """Return it as compilers write it."""
+        """Return it as compilers write it; line 0 is the file as a whole."""
+        if not self.line:
+            return self.source.name
         return f"{self.source.name}:{self.line}:{self.column}"
 
 
@@ -91,9 +93,14 @@ class Report:
         """Add something to think about."""
         self.problems.append(Problem("warning", mark, message, hints))
 
+    @property
+    def wrong(self) -> bool:
+        """Say whether there is an error among the problems."""
+        return any(problem.severity == "error" for problem in self.problems)
+
     def stop_if_wrong(self) -> None:
         """Raise ConfigError if there is an error among the problems."""
-        if any(problem.severity == "error" for problem in self.problems):
+        if self.wrong:
             raise ConfigError(self.problems)
 
 

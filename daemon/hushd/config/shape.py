@@ -6,7 +6,7 @@ table of keys in the documentation.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -107,7 +107,7 @@ class Word(Scalar):
 
     @property
     def hint(self) -> str:  # type: ignore[override]
-        return f"write {_either(self.choices)}"
+        return f"write {_joined(self.choices, 'or')}"
 
     def take(self, node: Node) -> str:
         if node.kind == "text" and node.value in self.choices:
@@ -510,7 +510,7 @@ class Table(Shape):
     later: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()  # exactly one of these must be there
     some_of: tuple[str, ...] = ()  # at least one of these
-    only_one: tuple[str, ...] = ()  # not two of these
+    apart: tuple[tuple[str, str], ...] = ()  # not both of these
     #: where a known key of another table belongs
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     initials: dict[str, Any] = field(default_factory=dict)
@@ -556,18 +556,17 @@ class Table(Shape):
         """Complain when a choice among keys is not made, or made twice."""
         # what is misspelt or not known yet has been complained about, and may be the one
         clean = all(name in self.keys for name in node.entries)
-        for choices in filter(None, (self.one_of, self.only_one)):
-            there = [name for name in choices if name in section]
-            if len(there) > 1:
-                names = " and ".join(f'"{name}"' for name in there)
-                first, *rest = sorted(there, key=lambda name: section.keys[name][1:3])
-                report.error(
-                    section.keys[rest[-1]], f"{names} exclude each other", f'keep "{first}" or this'
-                )
+        there = [name for name in self.one_of if name in section]
+        clashes = [tuple(there), *self.apart]
+        for clash in clashes:
+            if len(clash) > 1 and all(name in section for name in clash):
+                places = sorted(section.keys[name] for name in clash)
+                names = [f'"{name}"' for name in clash]
+                report.error(places[-1], f"{_joined(names, 'and')} exclude each other", "keep one")
         for choices in filter(None, (self.one_of, self.some_of)):
             if clean and not any(name in section for name in choices):
-                message = f"{_either([f'{chr(34)}{name}{chr(34)}' for name in choices])} is missing"
-                report.error(section.mark, message)
+                names = [f'"{name}"' for name in choices]
+                report.error(section.mark, f"{_joined(names, 'or')} is missing")
 
     def schema(self) -> Json:
         return {"$ref": f"#/$defs/{self.name.replace(' ', '_')}"}
@@ -584,11 +583,7 @@ class Table(Shape):
             conditions.append({"oneOf": [{"required": [name]} for name in self.one_of]})
         if self.some_of:
             conditions.append({"anyOf": [{"required": [name]} for name in self.some_of]})
-        conditions += [
-            {"not": {"required": [one, other]}}
-            for i, one in enumerate(self.only_one)
-            for other in self.only_one[i + 1 :]
-        ]
+        conditions += [{"not": {"required": list(pair)}} for pair in self.apart]
         if conditions:
             out["allOf"] = conditions
         return out
@@ -612,10 +607,10 @@ def _some(hint: str) -> tuple[str, ...]:
     return (hint,) if hint else ()
 
 
-def _either(words: tuple[str, ...] | list[str]) -> str:
+def _joined(words: Sequence[str], by: str) -> str:
     """Return ``a, b or c``."""
     *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last
+    return f"{', '.join(most)} {by} {last}" if most else last
 
 
 def _count(least: int, most: int | None) -> str:

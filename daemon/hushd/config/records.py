@@ -1,0 +1,103 @@
+"""The checked configuration, ready to run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any, Literal
+
+from hushd.config.problems import Problem
+from hushd.config.secret import Secret
+from hushd.core.rules import Rules, Severity
+from hushd.core.topics import TopicTemplate
+from hushd.plugin.catalog import Catalog
+from hushd.plugin.records import Decode, NotifierType
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The place that is watched."""
+
+    name: str = "hushd"
+    timezone: str = ""  # "Europe/Berlin"
+    zone: tzinfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mqtt:
+    """How to reach the broker."""
+
+    host: str = "localhost"
+    port: int = 1883
+    client_id: str | None = None  # None: derived from machine id and site name
+    username: str | None = None
+    password: Secret | None = None
+    keepalive: int = 30_000_000_000  # ns
+
+
+@dataclass(frozen=True, slots=True)
+class SensorConfig:
+    """How readings of one sensor are had from messages; what they mean is in the rules."""
+
+    name: str
+    template: TopicTemplate
+    decoder: str
+    decode: Decode
+    unit: str = ""
+    valid: tuple[float, float] | None = None
+    retained: Literal["ignore", "use"] = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class NotifierConfig:
+    """One configured way to tell people."""
+
+    name: str
+    type: NotifierType
+    options: Mapping[str, Any]  # every option of the type; URLs and secrets are Secrets
+
+    def revealed(self) -> dict[str, Any]:
+        """Return the options as the plugin's ``open`` takes them, secrets as plain texts.
+
+        Raises:
+            LookupError: a secret was not there when the configuration was read.
+        """
+        return {
+            key: value.reveal() if isinstance(value, Secret) else value
+            for key, value in self.options.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """Who hears of hushd's own troubles."""
+
+    severity: Severity = "warning"
+    notify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much there may be of what others can multiply."""
+
+    series: int = 10_000
+    alerts_per_rule: int = 10_000
+    payload: int = 65_536  # bytes
+    inbox: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration without errors."""
+
+    path: Path
+    site: Site
+    clock: Literal["wall", "stamps"]
+    mqtt: Mqtt
+    sensors: Mapping[str, SensorConfig]
+    notifiers: Mapping[str, NotifierConfig]
+    rules: Rules
+    internal: Internal
+    limits: Limits
+    catalog: Catalog
+    warnings: tuple[Problem, ...] = ()
