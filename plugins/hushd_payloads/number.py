@@ -73,8 +73,9 @@ def refuse(text: str) -> Refused:
 
 
 def seen(text: str) -> str:
-    """Return the start of *text*, fit for a log: lone surrogates escaped."""
-    return text[:SHOWN].encode(errors="backslashreplace").decode()[:SHOWN]
+    """Return the start of *text*, fit for a log and a terminal: what cannot be printed escaped."""
+    start = text[:SHOWN]
+    return start if start.isprintable() else ascii(start)[1:-1][:SHOWN]
 
 
 def _overflows(text: str) -> bool:
