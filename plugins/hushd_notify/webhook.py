@@ -8,6 +8,7 @@ an answer was lost, the key is the same, and the receiver can tell.
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -55,11 +56,12 @@ class Webhook:
         target = self._url.path or "/"
         if self._url.query:
             target += f"?{self._url.query}"
+        deadline = time.monotonic() + self._timeout
         connection = self._connection()
         try:
             connection.request("POST", target, data, self._headers | {"Idempotency-Key": note.key})
             answer = connection.getresponse()
-            text = answer.read(ANSWER)
+            text = self._read(answer, deadline)
         except http.client.HTTPException as exc:
             raise OSError(f"not an answer: {type(exc).__name__}: {exc}") from exc
         finally:
@@ -70,6 +72,18 @@ class Webhook:
 
     def close(self) -> None:
         """Do nothing: no connection outlives its note."""
+
+    def _read(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
+        """Return what the answer says, as far as it is of interest."""
+        text = b""
+        while len(text) < ANSWER:
+            part = answer.read1(ANSWER - len(text))
+            if not part:
+                break
+            text += part
+            if time.monotonic() > deadline:
+                raise TimeoutError("the answer did not end in time")
+        return text
 
     def _connection(self) -> http.client.HTTPConnection:
         host = self._url.hostname or ""

@@ -10,9 +10,9 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 from typing import Any, Literal, TextIO
 
-from hushd import config
 from hushd.cli.broker import Address, broker
 from hushd.cli.street import INTERVAL, Street
+from hushd.config import Config, read
 from hushd.runtime import daemon
 from hushd.runtime.delivery import Patience
 from hushd.runtime.inbox import Inbox
@@ -106,10 +106,10 @@ def show(
     print("\nThat was the demo.  Your own street: see docs/running.md and `hushd check --help`.")
 
 
-def _settings(where: Address) -> config.Config:
+def _settings(where: Address) -> Config:
     """Return the demo's configuration with the broker's address."""
     with as_file(files("hushd.cli") / "demo.yaml") as path:
-        settings = config.read(path, for_run=True)
+        settings = read(path, for_run=True)
     return replace(settings, mqtt=replace(settings.mqtt, host=where.host, port=where.port))
 
 

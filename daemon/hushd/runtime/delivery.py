@@ -67,6 +67,8 @@ class Worker:
         self._generation = 0
         self._busy_since: float | None = None
         self._replaced: list[float] = []
+        self._failures = 0  # in a row
+        self._failing_since = 0.0
         self._thread = self._start()
 
     def add(self, transitions: Iterable[Transition]) -> None:
@@ -115,7 +117,6 @@ class Worker:
     def _run(self, generation: int) -> None:
         """Tell what there is to tell until closed or replaced."""
         notifier: Notifier | None = None
-        failures, failing_since = 0, 0.0
         while True:
             errand = self._next(generation)
             if errand is None:
@@ -133,14 +134,9 @@ class Worker:
                     )
                 )
             except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
-                failing_since = failing_since if failures else time.monotonic()
-                failures += 1
-                if not self._failed(generation, errand, exc, failures, failing_since):
+                if not self._failed(generation, errand, exc):
                     break
-                if self._given_up(failing_since):
-                    failures = 0
             else:
-                failures = 0
                 if not self._succeeded(generation, errand):
                     break
         self._let_go(notifier)
@@ -163,6 +159,7 @@ class Worker:
             if generation != self._generation:
                 return False
             self._busy_since = None
+            self._failures = 0
             self._errands.done(errand)
         self._store.settle(self.name, errand.alert, errand.told)
         self._log.debug(
@@ -170,25 +167,29 @@ class Worker:
         )
         return True
 
-    def _failed(
-        self, generation: int, errand: Errand, exc: Exception, failures: int, since: float
-    ) -> bool:
+    def _failed(self, generation: int, errand: Errand, exc: Exception) -> bool:
         """Take note of a failure and pause; False: it is time to end."""
-        pause = min(self._patience.first * 2 ** min(failures - 1, 30), self._patience.longest)
-        pause *= random.uniform(0.5, 1.0)  # noqa: S311  only keeps daemons from marching in step
-        self._log.warning(
-            "notifier.failed",
-            notifier=self.name,
-            error=str(exc) or repr(exc),
-            failures=failures,
-            retry_s=round(pause, 1),
-        )
         with self._changed:
             if generation != self._generation:
                 return False
             self._busy_since = None
-            if self._given_up(since):
-                self._errands.done(errand)
+            if not self._failures:
+                self._failing_since = time.monotonic()
+            self._failures += 1
+            pause = min(
+                self._patience.first * 2 ** min(self._failures - 1, 30), self._patience.longest
+            )
+            pause *= random.uniform(0.5, 1.0)  # noqa: S311  keeps daemons from marching in step
+            self._log.warning(
+                "notifier.failed",
+                notifier=self.name,
+                error=str(exc) or repr(exc),
+                failures=self._failures,
+                retry_s=round(pause, 1),
+            )
+            if time.monotonic() - self._failing_since >= self._patience.give_up:
+                self._failures = 0
+                self._errands.give_up(errand)
                 self._log.error(
                     "notifier.given_up",
                     notifier=self.name,
@@ -203,9 +204,6 @@ class Worker:
                 lambda: self._closing or generation != self._generation, timeout=pause
             )
             return generation == self._generation
-
-    def _given_up(self, since: float) -> bool:
-        return time.monotonic() - since >= self._patience.give_up
 
     def _let_go(self, notifier: Notifier | None) -> None:
         if notifier is None:

@@ -69,14 +69,25 @@ class Errands:
         return None
 
     def done(self, errand: Errand) -> None:
-        """Take note that *errand* was told, or given up."""
-        if self._waiting and self._waiting[0] is errand.transition:
-            self._waiting.popleft()
+        """Take note that *errand* was told."""
+        self._drop(errand)
         if not self._every:
             if errand.told.level is None:
                 self._told.pop(errand.alert, None)  # what is well and known needs no memory
             else:
                 self._told[errand.alert] = errand.told
+
+    def give_up(self, errand: Errand) -> None:
+        """Take note that *errand* is never told; what the notifier knows stays as it was."""
+        self._drop(errand)
+        self.given_up += 1
+        told = self._told.get(errand.alert)
+        if told is not None:
+            self._told[errand.alert] = told._replace(missed=None)
+
+    def _drop(self, errand: Errand) -> None:
+        if self._waiting and self._waiting[0] is errand.transition:
+            self._waiting.popleft()
 
     def failed(self) -> None:
         """Take note that a delivery failed: keep the newest of each alert, and what it missed."""

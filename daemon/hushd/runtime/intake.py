@@ -96,11 +96,10 @@ class Intake:
         return found
 
     def row(self, sensor: str, labels: Labels, at: int, value: float | None) -> list[Reading]:
-        """Return the reading of a recording's row, which has been decoded already."""
+        """Return the reading of a recording's row: decoded already, come when it was taken."""
         reading: Reading | str = "empty"
         if value is not None:
-            arrived = at if self._stamped else self._clock.arrival(at)
-            reading = self._reading(self._sensors[sensor], labels, Sample(value, at), arrived)
+            reading = self._reading(self._sensors[sensor], labels, Sample(value, at), at)
         if isinstance(reading, Reading):
             self.accepted += 1
             return [reading]

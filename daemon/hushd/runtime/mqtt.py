@@ -40,11 +40,11 @@ def _cannot_raise(
     """Return *callback* with whatever it raises logged."""
 
     @functools.wraps(callback)
-    def safe(self: "MqttSource", *args: P.args, **kwargs: P.kwargs) -> None:
+    def safe(source: "MqttSource", /, *args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            callback(self, *args, **kwargs)
+            callback(source, *args, **kwargs)
         except Exception as exc:  # noqa: BLE001  it would end paho's thread
-            self.failed(exc)
+            source.failed(exc)
 
     return safe
 
@@ -130,7 +130,7 @@ class MqttSource:
         """Draw how long to wait before the next attempts; paho doubles the first."""
         jitter = random.uniform(1.0, 1.5)  # noqa: S311  not a secret
         client.reconnect_delay_set(
-            FIRST_PAUSE * jitter,  # type: ignore[arg-type]  a float serves as well
+            FIRST_PAUSE * jitter,  # type: ignore[arg-type]  # a float serves as well
             LONGEST_PAUSE / jitter,  # type: ignore[arg-type]
         )
 

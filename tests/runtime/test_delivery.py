@@ -1,0 +1,286 @@
+"""Workers: nobody waits for anybody, nothing is told twice, a failing one tries on."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic, sleep
+
+import pytest
+
+from hushd.core.rules import Measure, Notify, Over, Rule, Severity
+from hushd.core.transitions import Transition
+from hushd.plugin.records import Note, NotifierType
+from hushd.runtime.delivery import Delivery, Patience, Way
+from hushd.runtime.errands import WAITING, Errands
+from hushd.runtime.logs import Quiet
+from hushd.runtime.store import VolatileStore
+
+T9: Notify = (("warning", ("mail",)), ("critical", ("phone",)))
+HASTY = Patience(send=0.3, first=0.02, longest=0.05, give_up=60)
+
+
+def change(severity: Severity | None, episode: int = 1, room: str = "101", **more) -> Transition:
+    transition = Transition(
+        at=episode * 10**9,
+        rule="too-loud",
+        labels=(("room", room),),
+        event="raised" if severity else "cleared",
+        severity=severity,
+        was=None,
+        value=72.3,
+        limit=70.0,
+        episode=episode,
+        id=f"{room}-{episode}-{severity}",
+        reason="value",
+        peak=72.3,
+        started=episode * 10**9,
+        sensor="noise",
+        measure="leq",
+        over="5m",
+        unit="dBA",
+        samples=1,
+        coverage=1.0,
+        about="",
+        notify=T9,
+    )
+    return replace(transition, **more)
+
+
+class Phone:
+    """A notifier that fails, hangs or is slow when told so."""
+
+    def __init__(self) -> None:
+        self.heard: list[Note] = []
+        self.tried = 0
+        self.failing = False
+        self.hang: threading.Event | None = None
+        self.opened = 0
+        self.closed = 0
+
+    def open(self, options, context) -> "Phone":
+        self.opened += 1
+        return self
+
+    def send(self, note: Note) -> None:
+        self.tried += 1
+        if self.hang is not None:
+            hang, self.hang = self.hang, None
+            hang.wait(20)
+            raise RuntimeError("too late for anybody")
+        if self.failing:
+            raise OSError("line is down")
+        self.heard.append(note)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    @property
+    def kinds(self) -> list[str]:
+        return [note.kind for note in self.heard]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    until = monotonic() + 10
+    while not condition():
+        assert monotonic() < until, "it did not come about"
+        sleep(0.005)
+
+
+def rule(name: str = "too-loud", notify: Notify = T9) -> Rule:
+    return Rule(name, "noise", ("room",), Measure("leq"), Over(), (), notify=notify)
+
+
+@pytest.fixture
+def office(request):
+    """Return a function that makes a delivery with the notifiers given by name."""
+    opened: list[Delivery] = []
+
+    def make(
+        *rules: Rule, every: str = "", patience: Patience = HASTY, **phones: Phone
+    ) -> Delivery:
+        ways = [
+            Way(name, NotifierType(name, "", phone.open, every=name == every), {})
+            for name, phone in phones.items()
+        ]
+        delivery = Delivery(ways, rules or (rule(),), VolatileStore(), Quiet(), patience=patience)
+        opened.append(delivery)
+        return delivery
+
+    yield make
+    for delivery in opened:
+        delivery.close(1)
+
+
+def test_t9_each_hears_what_concerns_it(office):
+    mail, phone = Phone(), Phone()
+    delivery = office(mail=mail, phone=phone)
+    for severity in ("warning", "critical", "warning", None):
+        delivery.tell([change(severity)])
+    eventually(lambda: len(mail.heard) == 4 and len(phone.heard) == 2)
+    assert mail.kinds == ["raised", "escalated", "lowered", "cleared"]
+    assert phone.kinds == ["raised", "cleared"]
+    assert [note.severity for note in phone.heard] == ["critical", "critical"]
+
+
+def test_in_order_while_it_can_be_reached(office):
+    mail = Phone()
+    delivery = office(mail=mail)
+    story = [change(s, n) for n in range(1, 201) for s in ("warning", None)]
+    delivery.tell(story)
+    eventually(lambda: len(mail.heard) == 400)
+    assert [note.record["episode"] for note in mail.heard] == [t.episode for t in story]
+    assert len({note.key for note in mail.heard}) == 400
+
+
+def test_what_changed_while_it_was_down_is_told_once_as_it_stands(office):
+    mail = Phone()
+    mail.failing = True
+    delivery = office(mail=mail)
+    delivery.tell([change("warning", 1), change(None, 1)])
+    delivery.tell(
+        [change("warning", 1, "102"), change(None, 1, "102"), change("critical", 2, "102")]
+    )
+    eventually(lambda: mail.tried > 2)
+    mail.failing = False
+    eventually(lambda: len(mail.heard) == 2)
+    assert [(note.kind, note.record["labels"]) for note in mail.heard] == [
+        ("missed", {"room": "101"}),
+        ("raised", {"room": "102"}),
+    ]
+
+
+def test_one_that_fails_or_hangs_stops_no_other(office):
+    mail, phone = Phone(), Phone()
+    mail.failing = True
+    phone.hang = release = threading.Event()
+    third = Phone()
+    notify: Notify = (("info", ("mail", "phone", "third")),)
+    delivery = office(rule(notify=notify), mail=mail, phone=phone, third=third)
+    delivery.tell([change("warning", notify=notify)])
+    eventually(lambda: third.kinds == ["raised"])
+    release.set()
+
+
+def test_a_worker_that_hangs_is_replaced_and_the_note_told_again(office):
+    mail = Phone()
+    mail.hang = release = threading.Event()
+    delivery = office(mail=mail)
+    delivery.tell([change("warning")])
+
+    def watched() -> bool:
+        delivery.watch()
+        return mail.kinds == ["raised"]
+
+    eventually(watched)
+    assert mail.opened == 2
+    release.set()  # the old thread comes back, and nobody waits for it
+    eventually(lambda: mail.closed == 1)
+    delivery.tell([change(None)])
+    eventually(lambda: mail.kinds == ["raised", "cleared"])
+
+
+def test_workers_are_not_replaced_without_end(office):
+    mail = Phone()
+    delivery = office(mail=mail, patience=replace(HASTY, send=0.01, replaced=2))
+    releases = []
+    delivery.tell([change("warning")])
+    for opened in (1, 2, 3):
+        eventually(lambda: delivery.watch() is None and mail.opened == opened)  # noqa: B023
+        mail.hang = threading.Event()
+        releases.append(mail.hang)
+        delivery.tell([change("critical" if opened % 2 else "warning")])
+        sleep(0.05)
+    for _ in range(20):
+        delivery.watch()
+        sleep(0.005)
+    assert mail.opened == 3
+    for release in releases:
+        release.set()
+
+
+def test_a_journal_hears_every_transition_of_its_rules_and_of_their_silence(office):
+    evidence, mail = Phone(), Phone()
+    notify: Notify = (("critical", ("evidence",)), ("warning", ("mail",)))
+    delivery = office(
+        rule("too-loud", notify), rule("other", T9), every="evidence", evidence=evidence, mail=mail
+    )
+    story = [
+        change("warning", notify=notify),
+        change("warning", event="no_data", notify=()),
+        change("warning", rule="other"),
+        change("warning", rule="noise/no-data", notify=(("warning", ("mail",)),)),
+        change(None, notify=notify),
+    ]
+    delivery.tell(story)
+    eventually(lambda: len(evidence.heard) == 4)
+    assert [note.record["rule"] for note in evidence.heard] == [
+        "too-loud",
+        "too-loud",
+        "noise/no-data",
+        "too-loud",
+    ]
+    assert evidence.kinds[1] == "no_data"
+
+
+def test_a_journal_that_fails_loses_nothing(office):
+    evidence = Phone()
+    evidence.failing = True
+    notify: Notify = (("info", ("evidence",)),)
+    delivery = office(rule(notify=notify), every="evidence", evidence=evidence)
+    delivery.tell([change(s, n, notify=notify) for n in range(1, 20) for s in ("warning", None)])
+    eventually(lambda: evidence.tried > 2)
+    evidence.failing = False
+    eventually(lambda: len(evidence.heard) == 38)
+    assert [note.record["episode"] for note in evidence.heard] == sorted([*range(1, 20)] * 2)
+
+
+def test_after_a_day_of_trying_it_is_given_up(office):
+    mail = Phone()
+    mail.failing = True
+    delivery = office(mail=mail, patience=replace(HASTY, give_up=0.1))
+    delivery.tell([change("warning")])
+    eventually(lambda: not len(delivery._workers["mail"]._errands))
+    mail.failing = False
+    delivery.tell([change("warning", room="102")])
+    eventually(lambda: mail.kinds == ["raised"])
+
+
+def test_what_cannot_be_opened_is_opened_later(office):
+    mail = Phone()
+    attempts = []
+
+    def opened(options, context):
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise OSError("no such directory")
+        return mail.open(options, context)
+
+    way = Way("mail", NotifierType("mail", "", opened), {})
+    delivery = Delivery([way], (rule(),), VolatileStore(), Quiet(), patience=HASTY)
+    delivery.tell([change("warning")])
+    eventually(lambda: mail.kinds == ["raised"])
+    delivery.close()
+
+
+def test_closing_tells_what_can_be_told_and_does_not_wait_for_the_rest(office):
+    mail, phone, hung = Phone(), Phone(), Phone()
+    phone.failing = True
+    hung.hang = release = threading.Event()
+    notify: Notify = (("info", ("mail", "phone", "hung")),)
+    delivery = office(rule(notify=notify), mail=mail, phone=phone, hung=hung)
+    delivery.tell([change("warning", notify=notify, room=str(n)) for n in range(50)])
+    began = monotonic()
+    delivery.close(0.5)
+    assert monotonic() - began < 2
+    assert len(mail.heard) == 50
+    assert mail.closed == 1
+    release.set()
+
+
+def test_the_oldest_are_given_up_before_memory_is():
+    errands = Errands("mail", {}, every=True)
+    one = change("warning")
+    for _ in range(WAITING + 3):
+        errands.add(one)
+    assert len(errands) == WAITING
+    assert errands.given_up == 3
