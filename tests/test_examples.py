@@ -83,10 +83,10 @@ def test_three_severities_by_hand(journals):
     assert told(journals["2-three-severities"], "disturbance") == [
         (at("22:05:00"), "101", "raised", "info"),  # one at 60
         (at("22:06:10"), "101", "escalated", "warning"),  # two at 60, 22:05:10; for 1m
-        # room 102: 60 dB for half a minute.  Above 55 from 22:08:10 on, and no more so at
-        # 22:09:10, just when it would have been told: never a warning
-        (at("22:08:00"), "102", "raised", "info"),
-        (at("22:09:20"), "102", "cleared", None),
+        # room 102: 60 dB for half a minute.  Above 55 from 22:08:13 on, and no more so at
+        # 22:09:13, just when it would have been told: never a warning
+        (at("22:08:03"), "102", "raised", "info"),
+        (at("22:09:23"), "102", "cleared", None),
         (at("22:10:10"), "101", "escalated", "critical"),  # two at 75 give 70.5
         # from 22:12:50 on only 48 dB: below the clear levels of critical and of warning
         (at("22:13:50"), "101", "lowered", "warning"),  # clear_for 1m
@@ -94,6 +94,10 @@ def test_three_severities_by_hand(journals):
         (at("22:16:40"), "101", "cleared", None),  # one at 48, five at 37: 41.7
         (at("22:23:00"), "101", "no_data", None),  # 3m after 22:20:00
         (at("22:26:00"), "101", "data_back", None),
+    ]
+    assert told(journals["2-three-severities"], "noise/no-data") == [
+        (at("22:23:00"), "101", "raised", "warning"),
+        (at("22:26:00"), "101", "cleared", None),
     ]
 
 

@@ -88,7 +88,7 @@ def three_severities() -> str:
     return messages(
         {
             "hotel/1/101/noise": told(day, loud, "22:30", every=10),
-            "hotel/1/102/noise": told(day, short, "22:30", every=10),
+            "hotel/1/102/noise": told(day, short, "22:30", every=10, first=3),
         },
         lambda level: json.dumps({"level": level, "battery": 97}),
     )
