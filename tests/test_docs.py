@@ -244,6 +244,20 @@ def test_links_lead_somewhere(name):
     assert lost == []
 
 
+def test_the_index_leads_to_every_page():
+    index = (REPO / "docs/README.md").read_text(encoding="utf-8")
+    pages = [name for name in listed("docs/*.md") if name.count("/") == 1]
+    assert [name for name in pages if f"({Path(name).name})" not in index] == ["docs/README.md"]
+    decisions = [name for name in listed("docs/adr/*.md") if re.search(r"/\d{4}-", name)]
+    titles = [(REPO / name).read_text(encoding="utf-8").splitlines()[0] for name in decisions]
+    bad = [
+        name
+        for name, title in zip(decisions, titles, strict=True)
+        if not re.match(rf"# (ADR )?{Path(name).name[:4]}\b", title)
+    ]
+    assert bad == [], "a decision's title begins with its number"
+
+
 def offered() -> list[str]:
     """Return the name of everything that a configuration may name, and of each command."""
     catalog = load()
