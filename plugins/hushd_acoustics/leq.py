@@ -8,9 +8,13 @@ Source:
     pressure level.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import exp, inf, log, log10
 
 from hushd.plugin import weighted_mean
+
+Energy = tuple[float, float]  # seconds, total of energy x seconds
 
 _BEL = log(10.0) / 10.0
 
@@ -36,4 +40,30 @@ def level(mean: float) -> float | None:
     return None if mean <= 0.0 else 10.0 * log10(mean)
 
 
-LEQ = weighted_mean(energy).then(level)
+def _absorb(partial: Energy, value: float, seconds: float) -> Energy:
+    if not seconds > 0.0:
+        return partial
+    covered, total = partial
+    try:
+        return covered + seconds, total + exp(value * _BEL) * seconds
+    except OverflowError:
+        return covered + seconds, total + inf
+
+
+def _scan(values: Sequence[float], weights: Sequence[float]) -> list[Energy]:
+    partials = []
+    partial = (0.0, 0.0)
+    for value, seconds in zip(reversed(values), reversed(weights), strict=True):
+        partial = _absorb(partial, value, seconds)
+        partials.append(partial)
+    return partials
+
+
+def _result(front: Energy, middle: Energy, back: Energy) -> float | None:
+    covered = front[0] + middle[0] + back[0]
+    total = front[1] + middle[1] + back[1]
+    return None if covered <= 0.0 or total <= 0.0 else 10.0 * log10(total / covered)
+
+
+#: The measure that is used most: its accelerators spare a call or two for each reading.
+LEQ = replace(weighted_mean(energy).then(level), absorb=_absorb, scan=_scan, result=_result)

@@ -1,58 +1,47 @@
-"""How fast the readings change: between the two ends, and over all of them."""
+"""How fast the readings change: between the two ends, and over all of them.
 
-from typing import NamedTuple
+Partials are plain tuples: they are made once per reading, and a named one costs five
+times as much.
+"""
 
 from hushd.plugin import Aggregation
 
 SECOND = 1_000_000_000  # times are integer nanoseconds since the epoch
 
-
-class Ends(NamedTuple):
-    """The oldest and the newest reading with their times."""
-
-    began: int
-    first: float
-    ended: int
-    last: float
+#: time and value of the oldest reading, time and value of the newest
+Ends = tuple[int, float, int, float]
 
 
 def _rate(ends: Ends | None) -> float | None:
-    if ends is None or ends.ended == ends.began:
+    if ends is None:
         return None
-    return (ends.last - ends.first) / ((ends.ended - ends.began) / SECOND)
+    began, first, ended, last = ends
+    return (last - first) / ((ended - began) / SECOND) if ended > began else None
 
 
 def _join(a: Ends | None, b: Ends | None) -> Ends | None:
     if a is None or b is None:
         return a if b is None else b
-    return Ends(a.began, a.first, b.ended, b.last)
+    return a[0], a[1], b[2], b[3]
 
 
 #: None below two readings, and where all share one instant.
 RATE: Aggregation[Ends | None] = Aggregation(
     empty=lambda: None,
-    unit=lambda value, at: Ends(at, value, at, value),
+    unit=lambda value, at: (at, value, at, value),
     combine=_join,
     finalize=_rate,
     absorb=lambda ends, value, at: (
-        Ends(at, value, at, value) if ends is None else Ends(ends.began, ends.first, at, value)
+        (at, value, at, value) if ends is None else (ends[0], ends[1], at, value)
     ),
 )
 
 
-class Line(NamedTuple):
-    """What a least-squares line must know of its readings.
-
-    Seconds are counted from *origin*, an exact time of the same set, so that a stamp
-    since the epoch (19 digits) never meets a float (16 digits).
-    """
-
-    n: int = 0
-    origin: int = 0  # ns since the epoch
-    time: float = 0.0  # mean, seconds after origin
-    value: float = 0.0  # mean, reading's unit
-    spread: float = 0.0  # sum of squared deviations of time
-    shared: float = 0.0  # sum of products of both deviations
+#: What a least-squares line must know of its readings: how many, an origin (ns since the
+#: epoch, a time of one of them), mean time (seconds after the origin) and value, sum of
+#: squared deviations of time, sum of products of both deviations.  The origin is exact, so
+#: that a stamp since the epoch (19 digits) never meets a float (16 digits).
+Line = tuple[int, int, float, float, float, float]
 
 
 def _merge(a: Line, b: Line) -> Line:
@@ -63,26 +52,36 @@ def _merge(a: Line, b: Line) -> Line:
         American Statistician 37(3), 1983, pp. 242-247, with the product of two deviations
         in place of the square of one.
     """
-    if not (a.n and b.n):
-        return a if a.n else b
-    n = a.n + b.n
-    later = (b.origin - a.origin) / SECOND + b.time - a.time
-    higher = b.value - a.value
-    weight = a.n * b.n / n
-    return Line(
+    older, origin, time, value, spread, shared = a
+    younger, other_origin, other_time, other_value, other_spread, other_shared = b
+    if not younger:
+        return a
+    if not older:
+        return b
+    n = older + younger
+    later = (other_origin - origin) / SECOND + other_time - time
+    higher = other_value - value
+    share = younger / n
+    weight = later * older * share
+    return (
         n,
-        a.origin,
-        a.time + later * b.n / n,
-        a.value + higher * b.n / n,
-        a.spread + b.spread + later * later * weight,
-        a.shared + b.shared + later * higher * weight,
+        origin,
+        time + later * share,
+        value + higher * share,
+        spread + other_spread + later * weight,
+        shared + other_shared + higher * weight,
     )
+
+
+def _slope(line: Line) -> float | None:
+    spread, shared = line[4:]
+    return shared / spread if spread > 0.0 else None
 
 
 #: None below two readings, and where all share one instant.
 SLOPE: Aggregation[Line] = Aggregation(
-    empty=Line,
-    unit=lambda value, at: Line(1, at, 0.0, value),
+    empty=lambda: (0, 0, 0.0, 0.0, 0.0, 0.0),
+    unit=lambda value, at: (1, at, 0.0, value, 0.0, 0.0),
     combine=_merge,
-    finalize=lambda line: line.shared / line.spread if line.spread > 0.0 else None,
+    finalize=_slope,
 )

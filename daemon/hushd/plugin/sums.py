@@ -65,23 +65,22 @@ def _scan(values: Sequence[float]) -> list[Total]:
     return partials
 
 
-def _grand_total(front: Total, middle: Total, back: Total) -> tuple[int, float]:
-    """Return the number of readings and their sum over three neighbours."""
-    n = front[0] + middle[0] + back[0]
-    try:
-        return n, fsum((*front[1:], *middle[1:], *back[1:]))
-    except (OverflowError, ValueError):  # too big, or inf - inf
-        return n, front[1] + middle[1] + back[1]
-
-
 def _sum(front: Total, middle: Total, back: Total) -> float | None:
-    n, total = _grand_total(front, middle, back)
-    return total if n else None
+    """Return the sum over three neighbours, added up exactly and rounded once."""
+    n, older, older_lost = front
+    m, total, lost = middle
+    k, younger, younger_lost = back
+    if not (n or m or k):
+        return None
+    try:
+        return fsum((older, older_lost, total, lost, younger, younger_lost))
+    except (OverflowError, ValueError):  # too big, or inf - inf
+        return older + total + younger
 
 
 def _mean(front: Total, middle: Total, back: Total) -> float | None:
-    n, total = _grand_total(front, middle, back)
-    return total / n if n else None
+    total = _sum(front, middle, back)
+    return None if total is None else total / (front[0] + middle[0] + back[0])
 
 
 def _total(finalize: Callable[[Total], Any], result: Callable[..., Any]) -> Aggregation[Total]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushd_basic.trend import RATE, SLOPE, Line
+from hushd_basic.trend import RATE, SLOPE
 
 SECOND = 10**9
 EPOCH = 1_742_681_728 * SECOND
@@ -45,4 +45,6 @@ def test_one_reading_or_one_instant_has_no_trend(how):
 
 
 def test_the_origin_stays_exact():
-    assert SLOPE.unit(5.0, EPOCH + 1) == Line(1, EPOCH + 1, 0.0, 5.0)
+    n, origin, *rest = SLOPE.combine(SLOPE.unit(5.0, EPOCH + 1), SLOPE.unit(5.0, EPOCH + 4))
+    assert (n, origin) == (2, EPOCH + 1)
+    assert rest[0] == 1.5e-9
