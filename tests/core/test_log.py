@@ -2,6 +2,7 @@
 
 import json
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hushd.core.aggregation import Aggregation
 from hushd.core.columns import SECOND
+from hushd.core.heap_median import HeapMedian
 from hushd.core.log import Log
 from hushd.core.median_index import MedianIndex
 from hushd.core.order_index import OrderIndex
@@ -52,9 +54,7 @@ def _moments(a: Moments, b: Moments) -> Moments:
         return a if a.n else b
     n = a.n + b.n
     delta = b.mean - a.mean
-    return Moments(
-        n, a.mean + delta * b.n / n, a.m2 + b.m2 + delta * delta * a.n * b.n / n
-    )
+    return Moments(n, a.mean + delta * b.n / n, a.m2 + b.m2 + delta * delta * a.n * b.n / n)
 
 
 VARIANCE: Aggregation[Moments] = Aggregation(
@@ -97,11 +97,21 @@ class Slow:
         if how is TIMED:
             return "".join(f"{r.value}@{r.at};" for r in live) or None
         values = sorted(r.value for r in live)
-        return values[(len(values) - 1) // 2] if values else None
+        if not values:
+            return None
+        return statistics.median(values) if how is order else statistics.median_low(values)
+
+
+def order() -> OrderIndex:
+    return OrderIndex(50.0, load=2, flat=4)
+
+
+def median() -> MedianIndex:
+    return MedianIndex(large=12, spare=2)
 
 
 WANTS = {SECONDS: "seconds", TIMED: "time"}
-HOWS = [WORDS, FAST, SECONDS, TIMED, MedianIndex, OrderIndex]
+HOWS = [WORDS, FAST, SECONDS, TIMED, HeapMedian, median, order]
 
 windows = st.tuples(
     st.one_of(st.none(), st.integers(1, 60)), st.one_of(st.none(), st.integers(1, 30))

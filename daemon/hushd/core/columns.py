@@ -29,7 +29,9 @@ _LAST = operator.attrgetter("last")
 class Reader(Protocol):
     """Who reads a log: nothing from the position ``head`` on may be given back."""
 
-    head: int
+    @property
+    def head(self) -> int:
+        """The position of the oldest reading it may still want."""
 
 
 class Chunk:
@@ -84,14 +86,16 @@ class Columns:
         "covered",
         "covers",
         "dropped",
+        "floor",
         "ids",
         "keeps_covers",
+        "more",
         "newest",
         "readers",
         "sealed",
         "size",
         "stamps",
-        "total",
+        "surplus",
         "values",
     )
 
@@ -99,12 +103,14 @@ class Columns:
         """Start empty; seal *size* readings at a time."""
         self.size = size
         self.keeps_covers = keeps_covers
+        self.more = keeps_covers  # there are columns beside stamps and values
         self.readers: Sequence[Reader] = ()
         self.chunks: list[Chunk] = []
         self.dropped = 0  # chunks given back
+        self.surplus = False  # there may be more to give back
         self.sealed = 0  # position of the first open reading
-        self.total = 0  # position after the newest reading
         self.newest = BEFORE
+        self.floor = BEFORE  # the newest sealed stamp: nothing can be placed before it
         self.covered = 0  # nanoseconds covered by all readings there ever were
         self.stamps: list[int] = []
         self.values: list[Any] = []
@@ -112,17 +118,22 @@ class Columns:
         self.ids: list[int] | None = None  # order of arrival, where it is not that of stamps
 
     @property
+    def total(self) -> int:
+        """The position after the newest reading: how many there ever were."""
+        return self.sealed + len(self.stamps)
+
+    @property
     def first(self) -> int:
         """The position of the oldest reading kept."""
         return self.dropped * self.size
 
-    def floor(self) -> int:
-        """Return the newest sealed stamp: nothing can be placed before it."""
-        return self.chunks[-1].last if self.chunks else BEFORE
-
-    def append(self, at: int, value: Any, covers: int) -> None:
-        """Add the newest reading (the log does the same in place, for speed)."""
-        self.insert(len(self.stamps), at, value, covers)
+    def append_more(self, covers: int) -> None:
+        """Add what is kept of the newest reading beside its stamp and value."""
+        if self.keeps_covers:
+            self.covers.append(covers)
+            self.covered += covers
+        if self.ids is not None:
+            self.ids.append(self.total - 1)
 
     def insert(self, index: int, at: int, value: Any, covers: int) -> None:
         """Add a reading at *index* among the open ones."""
@@ -132,8 +143,7 @@ class Columns:
             self.covers.insert(index, covers)
             self.covered += covers
         if self.ids is not None:
-            self.ids.insert(index, self.total)
-        self.total += 1
+            self.ids.insert(index, self.total - 1)
         self.newest = self.stamps[-1]
 
     def settle(self, covers: int) -> None:
@@ -156,6 +166,7 @@ class Columns:
         self.stamps = self.stamps[size:]  # new lists: a view may still read the old ones
         self.values = self.values[size:]
         self.chunks.append(chunk)
+        self.floor = chunk.last
         self.sealed += size
 
     def reclaim(self) -> None:
@@ -165,6 +176,7 @@ class Columns:
         if spent > 0:
             del self.chunks[:spent]
             self.dropped += spent
+        self.surplus = spent == RECLAIM
 
     def after(self, stamp: int, start: int) -> int:
         """Return the first position, not before *start*, whose stamp is later than *stamp*."""
@@ -239,3 +251,4 @@ class Columns:
             for i, chunk in enumerate(self.chunks, self.dropped):
                 chunk.ids = array("q", range(i * self.size, (i + 1) * self.size))
             self.ids = list(range(self.sealed, self.total))
+            self.more = True

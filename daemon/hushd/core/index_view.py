@@ -18,7 +18,7 @@ FEW = 64
 class IndexView(View):
     """A window of the readings in a :class:`~hushd.core.aggregation.WindowIndex`."""
 
-    __slots__ = ("_factory", "_index", "_upto")
+    __slots__ = ("_factory", "_head", "_index", "_upto")
 
     def __init__(
         self,
@@ -32,7 +32,19 @@ class IndexView(View):
         super().__init__(columns, span, count, "value", key)
         self._factory = factory
         self._index: Any = None
-        self._upto = self.head  # the position up to which readings were added
+        self._head = columns.first
+        self._upto = columns.first  # the position up to which readings were added
+
+    @property
+    def head(self) -> int:
+        """The position of the oldest reading in the window."""
+        return self._head
+
+    def spoil(self, head: int) -> None:
+        """Begin at *head*, and leave it to the next query to make the index anew."""
+        self.stale = True
+        self._index = None
+        self._head = head
 
     def value(self, now: int) -> Any:
         """Return the value of the index over the window at *now*."""
@@ -61,7 +73,7 @@ class IndexView(View):
         columns = self._columns
         self.catch_up()
         if position < self.head:
-            self.head += 1
+            self._head += 1
         elif not self.stale:
             try:
                 self._index.add(columns.total, value)
@@ -89,18 +101,18 @@ class IndexView(View):
         end = min(head, self._upto)
         gone = end - self.head
         if gone > FEW and 4 * gone > self._upto - self.head:
-            self.stale = True  # cheaper to make anew from what stays
-            self._index = None
+            self.spoil(head)  # cheaper to make anew from what stays
             return
         remove = self._index.remove
         for event_id, value in zip(*self._read(self.head, end), strict=True):
             remove(event_id, value)
+        self._head = head
         self._upto = max(head, self._upto)
 
     def _rebuild(self, now: int) -> None:
         """Make the index anew from the log."""
         columns = self._columns
-        self.head = bounds(columns, now, self._span, self._count, self.head)
+        self._head = bounds(columns, now, self._span, self._count, self.head)
         ids, values = self._read(self.head, columns.total)
         if columns.ids is not None:
             pairs = sorted(zip(ids, values, strict=True), key=lambda pair: pair[0])

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from hushd.core import codec
 from hushd.core.aggregation import Aggregation, How, Wants
-from hushd.core.columns import Columns
+from hushd.core.columns import SECOND, Columns
 from hushd.core.index_view import IndexView
 from hushd.core.running import Kernel, Running
-from hushd.core.view import AggregateView, View, WeighedView
+from hushd.core.view import AggregateView, View
 
 __all__ = ["Log", "View", "ViewSpec"]
 
-#: how many readings may come before the running partials follow, so that no query waits
+#: how many readings may come before the indexes follow, so that no query waits
 BACKLOG = 8
 
 #: what a view is made of: how, wants, span, count
@@ -45,7 +45,18 @@ class Log:
     (12, 11, 7)
     """
 
-    __slots__ = ("_all", "_columns", "_due", "_families", "_indexes", "_limit", "_slack", "_views")
+    __slots__ = (
+        "_all",
+        "_columns",
+        "_due",
+        "_eager",
+        "_families",
+        "_indexes",
+        "_limit",
+        "_slack",
+        "_views",
+        "_waiting",
+    )
 
     def __init__(self, chunk: int = 128, slack: int = 0, *, covers: bool = False) -> None:
         """Start empty.
@@ -59,12 +70,14 @@ class Log:
         self._columns = Columns(chunk, keeps_covers=covers)
         self._slack = slack
         self._limit = chunk + slack  # open readings at which the oldest are sealed
-        self._due = min(BACKLOG, self._limit)  # open readings at which there is work
+        self._eager: list[Running] = []  # these absorb a reading when it comes
+        self._waiting: list[Running] = []  # these when it is settled
         self._all: list[View] = []
         self._columns.readers = self._all
         self._families: dict[tuple[int, Wants], _Family] = {}
         self._indexes: list[IndexView] = []
         self._views: dict[str, View] = {}
+        self._plan()
 
     def __len__(self) -> int:
         """Return the number of readings kept."""
@@ -105,17 +118,20 @@ class Log:
             return self._place(at, value, covers, settled)
         if settled is not None:
             columns.settle(settled)
-        if len(columns.values) >= self._due:
+        if self._waiting:
+            self._absorb_newest()
+        if len(columns.stamps) >= self._due:
             self._keep_house(at)
         columns.newest = at
         columns.stamps.append(at)
         columns.values.append(value)
-        if columns.keeps_covers:
-            columns.covers.append(covers)
-            columns.covered += covers
-        if columns.ids is not None:
-            columns.ids.append(columns.total)
-        columns.total += 1
+        if columns.more:
+            columns.append_more(covers)
+        try:
+            for running in self._eager:
+                running.partial = running.absorb(running.partial, value)
+        except Exception:  # noqa: BLE001  the plugin's; it must not cost the reading
+            self._fall_behind(self._eager)
         return True
 
     def reweigh(self, covers: Sequence[int]) -> None:
@@ -186,6 +202,8 @@ class Log:
                 family.views.remove(view)
                 if not family.views:
                     del self._families[name]
+                    followers = self._waiting if family.kernel.pending else self._eager
+                    followers.remove(family.running)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as JSON; views without a key are left out.
@@ -200,8 +218,8 @@ class Log:
             "slack": self._slack,
             "first": first,
             "sealed": columns.sealed,
-            "total": total,
             "newest": columns.newest,
+            "floor": columns.floor,
             "stamps": codec.pack_stamps(self.stamps()),
             "values": codec.pack_values(self.values()),
             "covers": codec.pack_numbers(columns.read("covers", first, total), "q")
@@ -243,8 +261,8 @@ class Log:
             kernel = Kernel(how, wants)
             family = _Family(how, kernel, Running(columns, kernel, columns.sealed), [])
             self._families[id(how), wants] = family
-        kind = AggregateView if wants == "value" else WeighedView
-        view = kind(columns, family.running, family.kernel, span, count, key)
+            (self._waiting if kernel.pending else self._eager).append(family.running)
+        view = AggregateView(columns, family.running, family.kernel, span, count, key)
         family.views.append(view)
         return view
 
@@ -257,6 +275,7 @@ class Log:
             self._columns.number()
         view = IndexView(self._columns, how, span, count, key)
         self._indexes.append(view)
+        self._plan()
         return view
 
     def _known(self, key: str | None, wants: Wants, span: int | None, count: int | None) -> View:
@@ -268,24 +287,21 @@ class Log:
     def _place(self, at: int, value: Any, covers: int, settled: int | None) -> bool:
         """Add a reading that is older than the newest, if its place is still open."""
         columns = self._columns
-        if not self._slack or at < columns.floor():
+        if not self._slack or at < columns.floor:
             return False
         if settled is not None:
             columns.settle(settled)
         position = columns.after(at, columns.sealed)
         for family in self._families.values():
-            if family.running.upto > position:
-                family.running.restart(columns.sealed)
+            family.running.restart(columns.sealed)
         for view in self._all:
             view.disturb(position, value)
         columns.insert(position - columns.sealed, at, value, covers)
         return True
 
     def _keep_house(self, at: int) -> None:
-        """Let the running partials follow, and seal a chunk when it is full."""
+        """Seal a chunk when it is full; let indexes follow; give back what is not needed."""
         columns = self._columns
-        for family in self._families.values():
-            family.running.follow(columns.total)
         if len(columns.values) >= self._limit:
             self._seal()
             for family in self._families.values():
@@ -293,8 +309,32 @@ class Log:
                     view.shed(at)
         for index in self._indexes:
             index.shed(at)
-        columns.reclaim()
-        self._due = min(len(columns.values) + BACKLOG, self._limit)
+        if columns.surplus:
+            columns.reclaim()
+        self._plan()
+
+    def _plan(self) -> None:
+        """Find out when there is work to do next."""
+        self._due = self._limit  # how many open readings there may be before
+        if self._indexes or self._columns.surplus:
+            self._due = min(len(self._columns.stamps) + BACKLOG, self._due)
+
+    def _absorb_newest(self) -> None:
+        """Absorb the newest reading, now that it is settled, where this was waited for."""
+        columns = self._columns
+        if not columns.values:
+            return
+        value, at = columns.values[-1], columns.stamps[-1]
+        try:
+            for running in self._waiting:
+                extra = at if running.kernel.wants == "time" else columns.covers[-1] / SECOND
+                running.partial = running.absorb(running.partial, value, extra)
+        except Exception:  # noqa: BLE001  the plugin's; it must not cost the reading
+            self._fall_behind(self._waiting)
+
+    def _fall_behind(self, runnings: list[Running]) -> None:
+        for running in runnings:
+            running.restart(self._columns.sealed)
 
     def _seal(self) -> None:
         columns = self._columns
@@ -304,9 +344,10 @@ class Log:
                 try:
                     view.seal(edge, family.running.part(edge))
                 except Exception:  # noqa: BLE001  the plugin's; value() will meet it again
-                    view.stale = True
+                    view.spoil(view.head)
             family.running.restart(edge)
         columns.seal()
+        columns.surplus = True
 
     def _dump(self, view: View) -> dict[str, Any]:
         stored: dict[str, Any] = {
@@ -336,11 +377,11 @@ class Log:
             columns.covered = sum(columns.covers)
         if data["ids"] is not None:
             columns.ids = codec.unpack_numbers(data["ids"], "q")
-        columns.total = data["total"]
         columns.newest = data["newest"]
+        columns.floor = data["floor"]
         while columns.sealed < data["sealed"]:
             columns.seal()
-        self._due = min(len(columns.values) + BACKLOG, self._limit)
+        self._plan()
 
     def _load(self, view: View, stored: Mapping[str, Any]) -> None:
         """Let *view* be as it was."""
@@ -348,5 +389,5 @@ class Log:
             partials = [codec.decode(each, view.example) for each in stored["partials"]]
             view.load(stored["head"], stored["reach"], stored["places"], partials)
         else:
-            view.head = stored["head"]
+            view.spoil(stored["head"])
             view.prepare()

@@ -10,11 +10,22 @@ from hushd.core.columns import Columns
 class Kernel:
     """An aggregation with every accelerator filled in, for what its ``unit`` wants."""
 
-    __slots__ = ("absorb", "combine", "empty", "finalize", "result", "scan", "unit", "wants")
+    __slots__ = (
+        "absorb",
+        "combine",
+        "empty",
+        "finalize",
+        "pending",
+        "result",
+        "scan",
+        "unit",
+        "wants",
+    )
 
     def __init__(self, how: Aggregation[Any], wants: Wants) -> None:
         """Take the accelerators of *how*, or make them of its four parts."""
         self.wants: Wants = wants
+        self.pending = 0 if wants == "value" else 1  # newest readings not settled yet
         self.empty = how.empty
         self.unit = how.unit
         self.combine = how.combine
@@ -70,37 +81,65 @@ class Kernel:
 
 
 class Running:
-    """The partial of the open readings from ``start`` up to ``upto``; it follows lazily."""
+    """The partial of the open readings, shared by all views of one aggregation.
 
-    __slots__ = ("_columns", "_kernel", "partial", "start", "upto")
+    The log absorbs each reading as it comes; a kernel that wants more than values gets
+    each when the next comes, for only then is settled what it covers.
+    """
+
+    __slots__ = ("_columns", "_start", "absorb", "behind", "kernel", "partial")
 
     def __init__(self, columns: Columns, kernel: Kernel, start: int) -> None:
         """Begin at the position *start*."""
         self._columns = columns
-        self._kernel = kernel
+        self.kernel = kernel
+        self.absorb = kernel.absorb
         self.restart(start)
 
     def restart(self, start: int) -> None:
         """Forget everything; begin at the position *start*."""
-        self.start = self.upto = start
-        self.partial = self._kernel.empty()
+        self._start = start
+        self.partial = self.kernel.empty()
+        self.behind = True  # the partial is of no use before it is refreshed
 
-    def catch_up(self, end: int) -> None:
-        """Absorb what has come since, up to the position *end*."""
-        self.partial = self._kernel.fold(self.partial, self._columns, self.upto, end)
-        self.upto = end
-
-    def follow(self, end: int) -> None:
-        """Catch up, or leave it to the next query where that fails."""
-        try:
-            self.catch_up(end)
-        except Exception:  # noqa: BLE001  the plugin's; it must not cost the reading
-            return
+    def refresh(self) -> None:
+        """Absorb everything anew."""
+        columns, kernel = self._columns, self.kernel
+        end = columns.total - kernel.pending
+        self.partial = kernel.fold(kernel.empty(), columns, self._start, end)
+        self.behind = False
 
     def part(self, end: int) -> Any:
-        """Return the partial of the readings up to the position *end*."""
-        if self.upto > end:
-            return self._kernel.fold(self._kernel.empty(), self._columns, self.start, end)
-        if self.upto < end:
-            self.catch_up(end)
+        """Return the partial of the settled readings up to the position *end*."""
+        if end == self._columns.total and not self.behind:
+            return self.partial
+        return self.kernel.fold(self.kernel.empty(), self._columns, self._start, end)
+
+
+class Following(Running):
+    """The partial of the open readings of one view; it follows when it is asked for."""
+
+    __slots__ = ("_upto",)
+
+    def restart(self, start: int) -> None:
+        """Forget everything; begin at the position *start*."""
+        super().restart(start)
+        self._upto = start
+
+    def refresh(self) -> None:
+        """Absorb what has come since; it stays behind."""
+        columns, kernel = self._columns, self.kernel
+        end = columns.total - kernel.pending
+        if end - self._upto == 1 and not kernel.pending:
+            self.partial = self.absorb(self.partial, columns.values[-1])
+        elif end > self._upto:
+            self.partial = kernel.fold(self.partial, columns, self._upto, end)
+        self._upto = max(end, self._upto)
+
+    def part(self, end: int) -> Any:
+        """Return the partial of the settled readings up to the position *end*."""
+        if self._upto > end:
+            return self.kernel.fold(self.kernel.empty(), self._columns, self._start, end)
+        self.partial = self.kernel.fold(self.partial, self._columns, self._upto, end)
+        self._upto = end
         return self.partial

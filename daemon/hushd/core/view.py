@@ -16,7 +16,7 @@ from typing import Any
 from hushd.core.aggregation import Wants
 from hushd.core.chunk_queue import ChunkQueue
 from hushd.core.columns import BEFORE, SECOND, Columns
-from hushd.core.running import Kernel, Running
+from hushd.core.running import Following, Kernel, Running
 
 #: a span, or a number of readings, that nothing outgrows
 ENDLESS = 1 << 62
@@ -37,11 +37,11 @@ class View:
     __slots__ = (
         "_columns",
         "_count",
+        "_counted",
         "_full",
         "_leaves",
         "_now",
         "_span",
-        "head",
         "key",
         "stale",
         "wants",
@@ -56,11 +56,16 @@ class View:
         self._count = ENDLESS if count is None else count
         self.wants: Wants = wants
         self.key = key
-        self.head = columns.first
         self.stale = True  # what is derived from the readings must be made anew
         self._now = BEFORE
         self._leaves = BEFORE  # when the oldest reading leaves by span; BEFORE: find out
-        self._full = self.head + self._count  # the total beyond which it leaves by number
+        self._full = 0  # the total beyond which it leaves by number
+        self._counted = count is not None
+
+    @property
+    def head(self) -> int:
+        """The position of the oldest reading in the window."""
+        raise NotImplementedError
 
     @property
     def window(self) -> tuple[int | None, int | None]:
@@ -105,6 +110,10 @@ class View:
     def prepare(self) -> None:
         """Make now what is derived from the readings, rather than at the next query."""
 
+    def spoil(self, head: int) -> None:
+        """Begin at *head*, and leave it to the next query to make everything anew."""
+        raise NotImplementedError
+
     def _move(self, now: int) -> None:
         if now >= self._leaves or self._columns.total > self._full:
             self._evict(now)
@@ -118,8 +127,9 @@ class View:
                 try:
                     self._leave(head)
                 except Exception:  # noqa: BLE001  the plugin's; value() will meet it again
-                    self.stale = True
-            self.head = head
+                    self.spoil(head)
+            else:
+                self.spoil(head)
         self._begin(now)
         size = columns.size
         if head // size > columns.dropped and (head // size > old // size or head == columns.total):
@@ -138,7 +148,7 @@ class View:
 
 
 class AggregateView(View):
-    """A window of an aggregation whose ``unit`` wants the value only."""
+    """A window of an aggregation."""
 
     __slots__ = (
         "_absorb",
@@ -148,7 +158,6 @@ class AggregateView(View):
         "_front",
         "_kernel",
         "_middle",
-        "_offset",
         "_own",
         "_pending",
         "_queue",
@@ -174,40 +183,75 @@ class AggregateView(View):
         self._combine = kernel.combine
         self._finalize = kernel.finalize
         self._result: Callable[[Any, Any, Any], Any] | None = kernel.result
-        self._pending = 1 if kernel.wants == "seconds" else 0  # readings not settled yet
+        self._pending = kernel.pending
         self._shared = shared
-        self._own = Running(columns, kernel, 0)
+        self._own = Following(columns, kernel, 0)
         self._back = shared
         self._queue = ChunkQueue(kernel.combine, kernel.empty())
         self._middle = kernel.empty()
         self._front: list[Any] = []  # partials of the suffixes, the longest on top
-        self._stamps: Sequence[int] = ()  # stamps of the piece the front was made of ...
-        self._offset = 0  # ... and where the head is in it
-        self._reach = self.head
+        self._stamps: Sequence[int] = ()  # of the readings the front was made of
+        self._reach = columns.first
         self.prepare()
+
+    @property
+    def head(self) -> int:
+        """The position of the oldest reading in the window."""
+        return self._reach - len(self._front)
 
     def prepare(self) -> None:
         """Make everything anew from the log, or leave it to the next query."""
         try:
             self._rebuild(BEFORE)
         except Exception:  # noqa: BLE001  the plugin's; value() will meet it again
-            self.stale = True
+            self.spoil(self.head)
+
+    def spoil(self, head: int) -> None:
+        """Begin at *head*, and leave it to the next query to make everything anew."""
+        self.stale = True
+        self._front = []
+        self._reach = head
 
     def value(self, now: int) -> Any:
-        """Return the aggregate of the window at *now*."""
+        """Return the aggregate of the window at *now*.
+
+        What the newest reading covers is not settled, so where that matters it is
+        absorbed here, each time.
+        """
         columns = self._columns
-        if now >= self._leaves or columns.total > self._full:
-            self._evict(now)
+        counted = self._counted
+        if now >= self._leaves or (counted and columns.total > self._full):
+            front = self._front
+            left = len(front)
+            if left > 1 and not (counted and columns.total - 1 > self._full):
+                leaves = self._stamps[1 - left] + self._span
+                if leaves > now:  # only the oldest leaves: the usual case
+                    front.pop()
+                    self._leaves = leaves
+                    if counted:
+                        self._full += 1
+                else:
+                    self._evict(now)
+            else:
+                self._evict(now)
         if self.stale:
             self._rebuild(now)
         back = self._back
-        missing = columns.total - back.upto
-        if missing == 1:
-            back.partial = self._absorb(back.partial, columns.values[-1])
-            back.upto += 1
-        elif missing > 0:
-            back.catch_up(columns.total)
-        return self._finish(back.partial)
+        if back.behind:
+            back.refresh()
+        partial = back.partial
+        front = self._front
+        if self._pending and self._reach - len(front) < columns.total:
+            seconds = self.wants == "seconds"
+            extra = columns.covers[-1] / SECOND if seconds else columns.stamps[-1]
+            partial = self._absorb(partial, columns.values[-1], extra)
+        if not front:
+            return self._finalize(self._combine(self._middle, partial))
+        result = self._result
+        if result is not None:
+            return result(front[-1], self._middle, partial)
+        combine = self._combine
+        return self._finalize(combine(combine(front[-1], self._middle), partial))
 
     def shed(self, now: int) -> None:
         """Give up whole chunks that left; the next query makes the front."""
@@ -224,7 +268,7 @@ class AggregateView(View):
         head = max(reach, min(head // size * size, columns.sealed))
         self._front.clear()
         self._drop_chunks(head)
-        self.head = self._reach = head
+        self._reach = head
         self._leaves = BEFORE
         self._full = head + self._count
 
@@ -232,8 +276,7 @@ class AggregateView(View):
         """Forget a front or back that reaches into the open readings."""
         sealed = self._columns.sealed
         if self._reach > sealed or self.stale:
-            self.stale = True
-            self.head = min(self.head, sealed)
+            self.spoil(min(self.head, sealed))
         if self.head >= sealed:
             self._leaves = BEFORE
 
@@ -265,45 +308,17 @@ class AggregateView(View):
         self._middle = self._queue.value()
         self._reach = reach
         self._front = self._kernel.suffixes(columns, head, reach) if reach > head else []
-        self._stamps, self._offset = columns.read("stamps", head, reach), 0
+        self._stamps = columns.read("stamps", head, reach)
         if reach > columns.sealed:
             self._own.restart(reach)
             self._back = self._own
-        self.head = head
         self._begin(BEFORE)
         self.stale = False
-
-    def _finish(self, back: Any) -> Any:
-        """Put front, middle and back together."""
-        front = self._front
-        if not front:
-            return self._finalize(self._combine(self._middle, back))
-        if self._result is not None:
-            return self._result(front[-1], self._middle, back)
-        combine = self._combine
-        return self._finalize(combine(combine(front[-1], self._middle), back))
-
-    def _evict(self, now: int) -> None:
-        """Move the window's beginning; mostly by the one reading that leaves when one comes."""
-        front = self._front
-        if len(front) > 1 and self._columns.total <= self._full + 1 and not self.stale:
-            i = self._offset + 1
-            leaves = self._stamps[i] + self._span
-            if leaves > now:
-                front.pop()
-                self._offset = i
-                self.head += 1
-                self._full += 1
-                self._leaves = leaves
-                return
-        super()._evict(now)
 
     def _leave(self, head: int) -> None:
         columns, kernel, front = self._columns, self._kernel, self._front
         if head < self._reach:
-            gone = head - self.head
-            del front[-gone:]
-            self._offset += gone
+            del front[self._reach - head :]
             return
         front.clear()
         size, sealed = columns.size, columns.sealed
@@ -313,7 +328,7 @@ class AggregateView(View):
             i, offset = divmod(head, size)
             if offset:
                 self._front = kernel.suffixes(columns, head, (i + 1) * size)
-                self._stamps, self._offset = columns.chunks[i - columns.dropped].stamps, offset
+                self._stamps = columns.chunks[i - columns.dropped].stamps
                 self._queue.pop()
                 self._middle = self._queue.value()
                 self._reach = (i + 1) * size
@@ -323,7 +338,7 @@ class AggregateView(View):
         else:
             end = max(head, columns.total - self._pending)
             self._front = kernel.suffixes(columns, head, end)
-            self._stamps, self._offset = columns.stamps, head - sealed
+            self._stamps = columns.read("stamps", head, end)
             self._own.restart(end)
             self._back = self._own
             self._reach = end
@@ -353,35 +368,9 @@ class AggregateView(View):
         self._queue = queue
         self._middle = queue.value()
         self._back = self._shared
-        self.head = self._reach = head
+        self._reach = head
         head = bounds(columns, now, self._span, self._count, head)
-        if head != self.head:
+        if head != self._reach:
             self._leave(head)
-        self.head = head
         self._begin(now)
         self.stale = False
-
-
-class WeighedView(AggregateView):
-    """A window of an aggregation whose ``unit`` wants seconds or time as well."""
-
-    __slots__ = ()
-
-    def value(self, now: int) -> Any:
-        """Return the aggregate of the window at *now*.
-
-        What the newest reading covers is not settled, so it is absorbed here, each time.
-        """
-        columns = self._columns
-        if now >= self._leaves or columns.total > self._full:
-            self._evict(now)
-        if self.stale:
-            self._rebuild(now)
-        back = self._back
-        settled = columns.total - self._pending
-        if back.upto < settled:
-            back.catch_up(settled)
-        partial = back.partial
-        if self.head <= settled < columns.total:
-            partial = self._absorb(partial, columns.values[-1], columns.covers[-1] / SECOND)
-        return self._finish(partial)
