@@ -123,6 +123,8 @@ class _Compiler:
         self.watched: set[str] = set()
         self.told: set[str] = set()
         self.zone: tzinfo | None = None
+        #: sections that are there but unreadable: what refers to them is not to blame
+        self.lost = {key for key in named if not main.ok(key)} | main.meant
         self.silent: dict[str, list[str]] = {}  # sensor -> rules that cannot tell its silence
         self.defaults: Section | None = main["defaults"]
 
@@ -389,10 +391,12 @@ class _Compiler:
         name, colon, argument = text.partition(":")
         if colon and name == decoder:
             return argument
+        if colon and name in self.catalog.decoders:
+            hint = f"name one decoder in both, as in value: {name}:level"
+        else:
+            hint = f'write "{decoder}:{text}"'
         self.report.error(
-            mark,
-            f'the {what} is read by the decoder of the value, "{decoder}"',
-            f'write "{decoder}:{argument if colon else text}"',
+            mark, f'the {what} is read by the decoder of the value, "{decoder}"', hint
         )
         return None
 
@@ -431,7 +435,7 @@ class _Compiler:
 
     def rules(self) -> list[Rule]:
         out = []
-        if not self.named["rules"]:
+        if not self.named["rules"] and not self.report.wrong:
             self.report.warn(self.main.mark, "there are no rules: nothing will be told")
         if self.defaults is not None:
             self.notify(self.defaults)
@@ -464,7 +468,7 @@ class _Compiler:
         parts = self.parts.get(watch) if watch else None
         if watch:
             self.watched.add(watch)
-            if watch not in self.named["sensors"]:
+            if watch not in self.named["sensors"] and "sensors" not in self.lost:
                 self.report.error(
                     section.place("watch"),
                     f'unknown sensor "{watch}"',
@@ -566,7 +570,7 @@ class _Compiler:
             example = "85" if parameter.high is None else f"{parameter.high * 0.9:g}"
             self.report.error(
                 mark,
-                f'"{name}" needs a number: {parameter.name}',
+                f'"{name}" needs a number',
                 f"write measure: {{{name}: {example}}}",
             )
             return None, aggregator
@@ -712,7 +716,8 @@ class _Compiler:
 
     def advise(self, inner: Section, limit: Limit, rule: Section, over: Over) -> None:
         """Say when nothing keeps an alert from flapping."""
-        brief = over.count is None and (over.span or 0) < _MINUTE and rule.ok("over")
+        has_window = over.span is not None or rule["measure"] == _NO_WINDOW
+        brief = over.count is None and (over.span or 0) < _MINUTE and has_window
         if brief and limit.clear is None and not (limit.wait or limit.clear_wait):
             self.report.warn(
                 inner.mark,
@@ -761,7 +766,7 @@ class _Compiler:
         known = self.named["notifiers"]
         for mark, name in words or ():
             self.told.add(name)
-            if name not in known:
+            if name not in known and "notifiers" not in self.lost:
                 hints = suggest(name, known) or ("there are no notifiers",)
                 self.report.error(mark, f'unknown notifier "{name}"', *hints)
         return tuple(dict.fromkeys(name for _, name in words or ()))
@@ -796,7 +801,7 @@ class _Compiler:
             return
         for mark, entry in section["expect"] or ():
             lacking = [label for label in each if label not in entry]
-            if lacking:
+            if lacking and all(label in parts.sensor.labels for label in entry):
                 self.report.error(
                     mark,
                     f'rule "{name}" also needs to know: {", ".join(lacking)}',
@@ -824,8 +829,8 @@ class _Compiler:
 
     def look_for_unused(self) -> None:
         """Say what is configured and does nothing."""
-        if not self.named["rules"] or any(v is BAD for _, v in self.named["rules"].values()):
-            return
+        if self.report.wrong or not self.named["rules"]:
+            return  # what is misspelt may be what is missed
         for name, (mark, _) in self.named["sensors"].items():
             if name not in self.watched:
                 self.report.warn(mark, f'no rule watches "{name}"')

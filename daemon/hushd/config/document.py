@@ -379,8 +379,10 @@ def _not_yaml(source: Source, exc: yaml.MarkedYAMLError) -> ConfigError:
     """Return PyYAML's complaint in the words of a person."""
     where = exc.problem_mark or exc.context_mark
     text = exc.problem or exc.context or "unreadable"
-    if text == "found unexpected end of stream" and exc.context_mark:
-        where = exc.context_mark  # where the quote was opened, not where the file ends
+    if exc.context_mark and text.startswith(
+        ("found unexpected end", "could not find expected ':'")
+    ):
+        where = exc.context_mark  # where it began, not where it was given up
     line, column = (where.line + 1, where.column + 1) if where else (1, 1)
     written = [i for i, held in enumerate(source.lines, 1) if held.strip() and i <= line]
     if written and written[-1] != line:  # an empty line shows nothing: point at what it ended

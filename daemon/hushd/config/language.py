@@ -63,6 +63,7 @@ SECRET = Table(
         ),
     },
     one_of=("credential", "file", "env"),
+    example="{credential: NAME}, {file: PATH} or {env: NAME}: a secret does not stand in the file",
 )
 
 SITE = Table(
@@ -223,6 +224,7 @@ LIMIT = Table(
         ),
     },
     one_of=COMPARISONS,
+    example="{above: 70}",
 )
 
 NO_DATA_TABLE = Table(
@@ -334,7 +336,9 @@ RULE = Table(
         ),
     },
     later=_RULE_LATER,
+    instead=("all", "any"),
     some_of=SEVERITIES,
+    example="{watch: noise, measure: leq, over: 15m, warning: {above: 70}, notify: [phone]}",
 )
 
 DEFAULTS = Table(
@@ -487,7 +491,7 @@ _SHARED_KEYS = {
 
 def language(catalog: Catalog) -> tuple[Table, Table]:
     """Return what may stand in the main file and in a file of ``rules.d``."""
-    version = Key(Number(1, 1, whole=True), "of the language: 1", required=True)
+    version = Key(Number(1, 1, whole=True), "the version of this language: 1", required=True)
     notifiers = Key(
         _named(Notifier(catalog), "mapping of name to `type` and the keys of that plugin"),
         "who is told",

@@ -5,6 +5,12 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+#: what stands before a secret, and the secret
+_SECRETS = re.compile(
+    r"""((?:password|token|secret|authorization)["']?\s*:\s+(?=[^{*&\s]))[^,}]+"""
+    r"""|(://)[^/\s"'@]*(?=@)|(://[^/\s"']+/)[^\s"',}]+""",
+    re.IGNORECASE,
+)
 _WIDEST = 160  # characters of a source line that are shown
 
 
@@ -126,11 +132,11 @@ def suggest(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the hint for an unknown *word*: the nearest *known* one, else all of them."""
     from difflib import get_close_matches  # noqa: PLC0415  only for mistakes
 
-    names = sorted(known)
+    names = {name.lower(): name for name in sorted(known)}
     near = get_close_matches(word.lower()[:80], names, 1)
     if near:
-        return (f'did you mean "{near[0]}"?',)
-    return (f"known: {', '.join(names)}",) if names else ()
+        return (f'did you mean "{names[near[0]]}"?',)
+    return (f"known: {', '.join(names.values())}",) if names else ()
 
 
 def shorten(text: str, limit: int = 60) -> str:
@@ -148,10 +154,20 @@ def _quote(mark: Mark) -> list[str]:
     start, column = 0, max(mark.column - 1, 0)
     if column > _WIDEST - 40:
         start = column - 40
-    shown = _printable(text[start : start + _WIDEST]).rstrip()
+    shown = _printable(_masked(text)[start : start + _WIDEST]).rstrip()
     column -= start
     length = max(1, min(mark.length, len(shown) - column))
     return [f"{mark.line:>5} | {shown}", f"      | {' ' * column}{'^' * length}"]
+
+
+def _masked(text: str) -> str:
+    """Return *text* with stars for what may be a secret: the daemon's log has more readers."""
+
+    def stars(match: re.Match[str]) -> str:
+        before = match[match.lastindex or 0]
+        return before + "*" * (len(match[0]) - len(before))
+
+    return _SECRETS.sub(stars, text)
 
 
 def _printable(text: str) -> str:

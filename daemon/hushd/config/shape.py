@@ -73,7 +73,7 @@ class Scalar(Shape):
         return self.take(scalar(text, _NOWHERE))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)  # only __init__: the rest costs time at every start
 class Text(Scalar):
     """Any text, or one that fits a pattern."""
 
@@ -95,7 +95,7 @@ class Text(Scalar):
         return {"type": "string", "pattern": f"^({self.pattern})$" if self.pattern else r"\S"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Word(Scalar):
     """One of a few words."""
 
@@ -134,7 +134,7 @@ class Flag(Scalar):
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Number(Scalar):
     """A number between two bounds, both inclusive."""
 
@@ -147,17 +147,19 @@ class Number(Scalar):
     def words(self) -> str:  # type: ignore[override]
         kind = "whole number" if self.whole else "number"
         if self.low is not None and self.high is not None:
-            return f"{kind}, {self.low:g} to {self.high:g}"
-        return kind if self.low is None else f"{kind}, {self.low:g} or more"
+            only = f"{self.low:.0f}"
+            return only if self.low == self.high else f"{kind}, {only} to {self.high:.0f}"
+        return kind if self.low is None else f"{kind}, {self.low:.0f} or more"
 
     @property
     def hint(self) -> str:  # type: ignore[override]
-        return f"write a {self.words}"
+        return f"write {self.words}" if self.words[0].isdigit() else f"write a {self.words}"
 
     def take(self, node: Node) -> Any:
         value = node.value
         if node.kind != "number" or not isinstance(value, int | float):
-            raise ValueError(self.hint)
+            quoted = node.kind == "text" and scalar(node.raw, node.mark).kind == "number"
+            raise ValueError(f"{self.hint}{', without quotes' if quoted else ''}")
         if self.whole and value != int(value):
             raise ValueError(self.hint)
         if (self.low is not None and value < self.low) or (
@@ -175,7 +177,7 @@ class Number(Scalar):
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Span(Scalar):
     """A duration; nanoseconds in the core."""
 
@@ -201,7 +203,7 @@ DURATIONS: Json = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Window(Scalar):
     """A span of time, or a number of readings: ``15m``, ``20 samples``."""
 
@@ -227,7 +229,7 @@ class Window(Scalar):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Size(Scalar):
     """A number of bytes: ``64KiB``."""
 
@@ -250,7 +252,7 @@ class Size(Scalar):
         return {"type": "string", "pattern": "^[0-9]{1,9}(B|KiB|MiB)$"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Level(Scalar):
     """A limit: a number, or a duration where the measure is one (seconds)."""
 
@@ -276,7 +278,7 @@ class Seconds(float):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Label(Scalar):
     """The value of a label: compared as text, as it is written."""
 
@@ -291,7 +293,7 @@ class Label(Scalar):
         return {"type": ["string", "number", "boolean"]}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Many(Shape):
     """A list; read as a tuple of (place, value)."""
 
@@ -328,7 +330,7 @@ class Many(Shape):
         return self.shape.parts()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Pair(Shape):
     """Two numbers, the lower one first."""
 
@@ -337,9 +339,7 @@ class Pair(Shape):
 
     def read(self, node: Node, report: Report) -> Any:
         if node.kind != "list" or len(node.items) != 2:
-            report.error(
-                node.mark, "expected two numbers", 'write "[low, high]", such as [20, 130]'
-            )
+            report.error(node.mark, "expected two numbers", "write [low, high], such as [20, 130]")
             return BAD
         low, high = (self.shape.read(item, report) for item in node.items)
         if low is BAD or high is BAD:
@@ -354,7 +354,7 @@ class Pair(Shape):
         return {"type": "array", "items": items, "minItems": 2, "maxItems": 2}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Entries(Shape):
     """A mapping whose keys are the user's; read as ``{name: (place, value)}``."""
 
@@ -378,7 +378,7 @@ class Entries(Shape):
             return BAD
         if len(node.entries) < self.least or (self.most and len(node.entries) > self.most):
             count = len(node.entries)
-            message = f"expected {_count(self.least, self.most)}, not {count}"
+            message = f"expected {_count(self.most)}, not {count or 'none'}"
             report.error(node.mark, message, *_some(self.example and f"write {self.example}"))
             return BAD
         out = {}
@@ -386,7 +386,8 @@ class Entries(Shape):
             try:
                 self.key.take(scalar(name, entry.key, plain=False))
             except ValueError as exc:
-                report.error(entry.key, f'cannot use "{shorten(name)}" as a name', str(exc))
+                what = "unknown key" if isinstance(self.key, Word) else "cannot use as a name:"
+                report.error(entry.key, f'{what} "{shorten(name)}"', str(exc))
                 continue
             out[name] = (entry.key, self.shape.read(entry.node, report))
         return out
@@ -407,7 +408,7 @@ class Entries(Shape):
         return self.shape.parts()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Either(Shape):
     """One shape or another, told apart by whether a scalar, a list or a mapping stands there."""
 
@@ -443,7 +444,7 @@ class Either(Shape):
             yield from shape.parts()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Key:
     """One key: what may stand there, what it is for, and what counts when it is left out."""
 
@@ -463,13 +464,14 @@ class Key:
 class Section:
     """A mapping that has been read against its table."""
 
-    __slots__ = ("_given", "_table", "keys", "mark", "name")
+    __slots__ = ("_given", "_table", "keys", "mark", "meant")
 
     def __init__(self, table: "Table", mark: Mark) -> None:
         self._table = table
         self._given: dict[str, tuple[Mark, Any]] = {}  # key -> (place of the value, value)
         self.keys: dict[str, Mark] = {}  # key -> where it is written
         self.mark = mark  # the key that leads here
+        self.meant: set[str] = set()  # keys that are there, but misspelt
 
     def put(self, key: str, at: Mark, place: Mark, value: Any) -> None:
         """Keep a value that was given."""
@@ -500,7 +502,7 @@ class Section:
         return self._given[key][0] if key in self._given else self.mark
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Table(Shape):
     """A mapping with known keys."""
 
@@ -508,11 +510,14 @@ class Table(Shape):
     keys: Mapping[str, Key]
     #: keys of later versions, which the design names already
     later: tuple[str, ...] = ()
+    #: those of them that make other keys superfluous
+    instead: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()  # exactly one of these must be there
     some_of: tuple[str, ...] = ()  # at least one of these
     apart: tuple[tuple[str, str], ...] = ()  # not both of these
     #: where a known key of another table belongs
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    example: str = ""
     initials: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -524,33 +529,36 @@ class Table(Shape):
 
     def read(self, node: Node, report: Report) -> Any:
         if node.kind != "map":
-            what = {"list": "a list", "nothing": "nothing"}.get(node.kind, f'"{shorten(node.raw)}"')
-            message = f"expected the keys of {self.name}, not {what}"
-            report.error(node.mark, message, f"known: {', '.join(self.keys)}")
+            what = {"list": "a list", "nothing": "nothing"}.get(node.kind, f"a {node.kind}")
+            hint = f"write {self.example}" if self.example else f"known: {', '.join(self.keys)}"
+            report.error(node.mark, f"expected a mapping, not {what}", hint)
             return BAD
         section = Section(self, node.at)
         for name, entry in node.entries.items():
             key = self.keys.get(name)
             if key is None:
-                self.refuse(name, entry.key, report)
+                section.meant.add(self.refuse(name, entry.key, report))
             else:
                 value = key.shape.read(entry.node, report)
                 section.put(name, entry.key, entry.node.mark, value)
-        for name, key in self.keys.items():
-            if key.required and name not in section:
-                report.error(node.at, f'"{name}" is missing', f"{name}: {key.doc}")
+        if not any(name in self.instead for name in node.entries):
+            for name, key in self.keys.items():
+                if key.required and name not in section and name not in section.meant:
+                    report.error(node.at, f'"{name}" is missing', f"add {name}: {key.doc}")
         self.choose(node, section, report)
         return section
 
-    def refuse(self, name: str, mark: Mark, report: Report) -> None:
-        """Complain of a key that is not known here."""
+    def refuse(self, name: str, mark: Mark, report: Report) -> str:
+        """Complain of a key that is not known here; return the known one it is taken for."""
         if name in self.later:
             report.error(mark, f'this version does not know "{name}" yet', _LATER)
-        elif name in self.elsewhere:
+            return ""
+        if name in self.elsewhere:
             report.error(mark, f'"{shorten(name)}" does not belong here', self.elsewhere[name])
-        else:
-            hints = suggest(name, [*self.keys, *self.later])
-            report.error(mark, f'unknown key "{shorten(name)}"', *hints)
+            return ""
+        hints = suggest(name, [*self.keys, *self.later])
+        report.error(mark, f'unknown key "{shorten(name)}"', *hints)
+        return hints[0].removeprefix('did you mean "').removesuffix('"?') if hints else ""
 
     def choose(self, node: Node, section: Section, report: Report) -> None:
         """Complain when a choice among keys is not made, or made twice."""
@@ -566,7 +574,10 @@ class Table(Shape):
         for choices in filter(None, (self.one_of, self.some_of)):
             if clean and not any(name in section for name in choices):
                 names = [f'"{name}"' for name in choices]
-                report.error(section.mark, f"{_joined(names, 'or')} is missing")
+                message = f"{_joined(names, 'or')} is missing"
+                report.error(
+                    section.mark, message, *_some(self.example and f"as in {self.example}")
+                )
 
     def schema(self) -> Json:
         return {"$ref": f"#/$defs/{self.name.replace(' ', '_')}"}
@@ -613,7 +624,5 @@ def _joined(words: Sequence[str], by: str) -> str:
     return f"{', '.join(most)} {by} {last}" if most else last
 
 
-def _count(least: int, most: int | None) -> str:
-    if least == most == 1:
-        return "one entry"
-    return f"at least {least} entries" if most is None else f"{least} to {most} entries"
+def _count(most: int | None) -> str:
+    return "one entry" if most == 1 else "at least one entry"

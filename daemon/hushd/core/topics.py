@@ -65,7 +65,7 @@ class TopicTemplate:
                 named.append((_label(level[1:-1]), i))
             elif any(character in level for character in "+#{}"):
                 raise ValueError(
-                    f'give "{level}" a whole level each, between slashes, as in "a/{{room}}/b"'
+                    f'a label or wildcard takes a whole level: "a/{{room}}/b", not "a/{level}/b"'
                 )
             else:
                 out.append(level)
