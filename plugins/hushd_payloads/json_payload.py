@@ -18,7 +18,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LABEL = 200  # characters; longer is no name of anything
 
 #: scan(text, start) -> (document, end); StopIteration where no document starts
-_scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder().scan_once  # type: ignore[attr-defined]  typeshed leaves it out
 
 Plain = tuple[str | int, ...]
 
@@ -106,18 +106,18 @@ def numeric(found: object) -> float | Refused:
     >>> numeric(63), numeric("63.2"), numeric(True).reason, numeric(None).reason
     (63.0, 63.2, 'not_a_number', 'null_value')
     """
-    kind = type(found)
-    if kind is float or kind is int:
+    if type(found) is float or type(found) is int:
         try:
-            value = float(found)  # type: ignore[arg-type]
+            value = float(found)
         except OverflowError:
             return Refused("not_finite", "an integer beyond 1e308")
         return value if value - value == 0.0 else Refused("not_finite", str(value))
-    if kind is str:
-        return number(found)  # type: ignore[arg-type]
+    if isinstance(found, str):
+        return number(found)
     if found is None:
         return Refused("null_value")
-    return Refused("not_a_number", {bool: "true or false", list: "a list"}.get(kind, "an object"))
+    names = {bool: "true or false", list: "a list"}
+    return Refused("not_a_number", names.get(type(found), "an object"))
 
 
 def _split(path: Path) -> tuple[list[tuple[Plain, Each]], Plain]:

@@ -99,14 +99,10 @@ def dig(node: Any, path: tuple[str | int, ...]) -> Any:
     (2, True)
     """
     for step in path:
-        if type(step) is str:
-            if type(node) is not dict:
-                return MISSING
-            node = node.get(step, MISSING)
-            if node is MISSING:
-                return MISSING
-        elif type(node) is list and -len(node) <= step < len(node):  # type: ignore[operator]
-            node = node[step]  # type: ignore[index]
+        if isinstance(step, str):
+            node = node.get(step, MISSING) if isinstance(node, dict) else MISSING
+        elif isinstance(node, list) and -len(node) <= step < len(node):
+            node = node[step]
         else:
             return MISSING
     return node
