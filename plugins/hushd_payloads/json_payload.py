@@ -18,7 +18,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LABEL = 200  # characters; longer is no name of anything
 
 #: scan(text, start) -> (document, end); StopIteration where no document starts
-_scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder().scan_once  # type: ignore[attr-defined]  typeshed leaves it out
+_scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 Plain = tuple[str | int, ...]
 
