@@ -50,11 +50,14 @@ def build(wanted: Wanted) -> Decode:
     time = None if wanted.time is None else _place(path, wanted.time)
     labels = [(name, _place(path, where)) for name, where in wanted.labels]
     stamp = wanted.stamp
+    plain = time is None and not labels
 
     def sample(found: object, bound: tuple[Any, ...]) -> Sample | Refused:
         value = numeric(found)
         if isinstance(value, Refused):
             return value
+        if plain:
+            return Sample(value)
         at = None
         if time is not None and stamp is not None:
             read = _time(dig(bound[time.lists], time.path), stamp)
@@ -75,6 +78,9 @@ def build(wanted: Wanted) -> Decode:
         document = read(payload)
         if isinstance(document, Refused):
             return [document]
+        if not lists:  # nearly every sensor
+            found = dig(document, tail)
+            return [] if found is MISSING else [sample(found, (document,))]
         return [
             sample(found, bound)
             for found, bound in _leaves(document, lists, tail, (document,))
