@@ -197,13 +197,15 @@ class Worker:
                     key=errand.transition.id,
                 )
                 return not self._closing
-            self._errands.failed()
-            if self._closing:  # each thing is tried once more at the end, and no more
-                return False
-            self._changed.wait_for(
-                lambda: self._closing or generation != self._generation, timeout=pause
-            )
-            return generation == self._generation
+            if not self._closing:
+                self._changed.wait_for(
+                    lambda: self._closing or generation != self._generation, timeout=pause
+                )
+                again = generation == self._generation
+            else:  # each thing is tried once more at the end, and no more
+                again = False
+            self._errands.failed()  # after the pause: what happened meanwhile counts too
+            return again
 
     def _let_go(self, notifier: Notifier | None) -> None:
         if notifier is None:
