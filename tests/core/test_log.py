@@ -1,9 +1,7 @@
 """The log and its windows, against recomputing everything from scratch."""
 
 import json
-import math
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +15,6 @@ from hushd.core.heap_median import HeapMedian
 from hushd.core.log import Log
 from hushd.core.median_index import MedianIndex
 from hushd.core.order_index import OrderIndex
-from hushd.core.two_stacks import TwoStacks
 
 #: associative, not commutative: it shows any reading lost, doubled or out of order
 WORDS: Aggregation[str] = Aggregation(
@@ -41,27 +38,6 @@ FAST: Aggregation[str] = Aggregation(
         "".join(f"{x};" for x in values[i:]) for i in range(len(values) - 1, -1, -1)
     ],
 )
-
-
-class Moments(NamedTuple):
-    n: int = 0
-    mean: float = 0.0
-    m2: float = 0.0
-
-
-def _moments(a: Moments, b: Moments) -> Moments:
-    if not (a.n and b.n):
-        return a if a.n else b
-    n = a.n + b.n
-    delta = b.mean - a.mean
-    return Moments(n, a.mean + delta * b.n / n, a.m2 + b.m2 + delta * delta * a.n * b.n / n)
-
-
-VARIANCE: Aggregation[Moments] = Aggregation(
-    Moments, lambda x: Moments(1, x), _moments, lambda p: p.m2 / (p.n - 1) if p.n > 1 else None
-)
-SUM: Aggregation[float] = Aggregation(lambda: 0.0, lambda x: x, lambda a, b: a + b, lambda p: p)
-COUNT: Aggregation[int] = Aggregation(lambda: 0, lambda _: 1, lambda a, b: a + b, lambda p: p)
 
 
 class Reading(NamedTuple):
@@ -216,7 +192,7 @@ class Play:
             self.ask()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(
     chunk=st.sampled_from([1, 2, 3, 4, 8, 32]),
     slack=st.sampled_from([0, 0, 5, 40]),
@@ -231,3 +207,204 @@ def test_every_window_agrees_with_recomputing(chunk, slack, ask_always, views, p
     for step in plan:
         play.step(*step)
     play.ask()
+
+
+@pytest.mark.parametrize(
+    ("span", "count"), [(None, None), (0, None), (None, 0), (-5, None), (5, 0), (5, -1)]
+)
+def test_a_window_needs_a_positive_bound(span, count):
+    with pytest.raises(ValueError, match="positive span or count"):
+        Log().view(WORDS, span=span, count=count)
+
+
+def test_what_a_log_cannot_do_is_refused():
+    log = Log()
+    with pytest.raises(ValueError, match="without covers"):
+        log.view(SECONDS, "seconds", span=5)
+    with pytest.raises(ValueError, match="takes values only"):
+        log.view(MedianIndex, "time", span=5)
+    with pytest.raises(ValueError, match="0 covers"):
+        log.reweigh([])
+    log.view(WORDS, span=5, key="a")
+    with pytest.raises(ValueError, match='"a" names another window'):
+        log.view(WORDS, span=6, key="a")
+
+
+def test_the_boundary_of_a_window():
+    log = Log()
+    view = log.view(WORDS, span=10)
+    log.append(100, "a")
+    assert (view.value(109), view.samples(109), view.next_change()) == ("a;", 1, 110)
+    assert (view.value(110), view.samples(110), view.next_change()) == (None, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("span", "count", "expected"),
+    [(10, None, "b;c;d;"), (None, 2, "c;d;"), (10, 2, "c;d;"), (10, 9, "b;c;d;"), (3, 9, "d;")],
+)
+def test_under_both_bounds_a_window_holds_the_fewer(span, count, expected):
+    log = Log(chunk=2)
+    view = log.view(WORDS, span=span, count=count)
+    for at, value in [(0, "a"), (5, "b"), (5, "c"), (9, "d")]:
+        log.append(at, value)
+    assert view.value(11) == expected
+
+
+def test_a_window_by_number_never_changes_by_itself():
+    log = Log()
+    view = log.view(WORDS, count=2)
+    log.append(1, "a")
+    assert view.next_change() is None
+    assert view.value(10**18) == "a;"
+
+
+def test_too_late_changes_nothing():
+    log = Log(chunk=2, slack=2)
+    view = log.view(WORDS, count=9)
+    for at in range(10, 60, 10):
+        log.append(at, at)
+    assert log.append(35, "x")  # among the open ones
+    before = view.value(60)
+    assert not log.append(15, "y")
+    assert (view.value(60), log.newest, len(log)) == (before, 50, 6)
+    strict = Log()
+    strict.append(5, 1)
+    assert not strict.append(4, 2)
+    assert strict.append(5, 3)
+    assert strict.stamps() == [5, 5]
+    assert strict.values() == [1, 3]
+
+
+def test_what_the_newest_reading_covers_is_learnt_later():
+    log = Log(covers=True)
+    view = log.view(SECONDS, "seconds", span=100 * SECOND)
+    log.append(SECOND, 7, covers=2 * SECOND)
+    assert view.value(SECOND) == "7*2.0;"
+    log.append(6 * SECOND, 8, covers=2 * SECOND, settled=5 * SECOND)
+    assert view.value(6 * SECOND) == "7*5.0;8*2.0;"
+    assert view.covered(6 * SECOND) == 7 * SECOND
+    log.reweigh([SECOND, 3 * SECOND])
+    assert view.value(6 * SECOND) == "7*1.0;8*3.0;"
+    assert view.covered(6 * SECOND) == 4 * SECOND
+
+
+@pytest.mark.parametrize("covers", [1, 999, 1000, 4_000_000_000_000, 1 << 50, -1])
+def test_covers_are_exact_however_packed(covers):
+    log = Log(chunk=2, covers=True)
+    view = log.view(SECONDS, "seconds", count=5)
+    for at in range(8):
+        log.append(at, at, covers + at % 2)
+    assert view.covered(8) == 5 * covers + 3
+    assert view.value(8) == "".join(f"{i}*{(covers + i % 2) / SECOND};" for i in range(3, 8))
+
+
+@pytest.mark.parametrize("value", [1 << 60, True, "text", -0.0, 1.5])
+def test_readings_keep_their_type(value):
+    log = Log(chunk=2)
+    view = log.view(WORDS, count=4)
+    for at in range(6):
+        log.append(at, value)
+    assert view.value(6) == f"{value};" * 4
+
+
+class Touchy:
+    """An aggregation that raises on one reading, in one of its parts."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.how = Aggregation(lambda: "", self.unit, self.combine, self.finalize)
+
+    def unit(self, x: Any) -> str:
+        if self.part == "unit" and x == "bad":
+            raise ZeroDivisionError
+        return f"{x};"
+
+    def combine(self, a: str, b: str) -> str:
+        if self.part == "combine" and "bad" in a + b:
+            raise ZeroDivisionError
+        return a + b
+
+    def finalize(self, p: str) -> str:
+        if self.part == "finalize" and "bad" in p:
+            raise ZeroDivisionError
+        return p
+
+
+@pytest.mark.parametrize("ask_always", [True, False])
+@pytest.mark.parametrize("chunk", [1, 2, 3, 8])
+@pytest.mark.parametrize("part", ["unit", "combine", "finalize"])
+def test_an_aggregation_that_raises_costs_only_the_windows_that_hold_the_reading(
+    part, chunk, ask_always
+):
+    log = Log(chunk)
+    view = log.view(Touchy(part).how, span=5)
+    healthy = log.view(WORDS, span=5)
+    for at in range(40):
+        value = "bad" if at == 17 else at
+        assert log.append(at, value)
+        live = ["bad" if i == 17 else i for i in range(max(0, at - 4), at + 1)]
+        if ask_always or at in (19, 23, 39):
+            assert healthy.value(at) == "".join(f"{x};" for x in live)
+            assert view.samples(at) == len(live)
+            if "bad" in live:
+                with pytest.raises(ZeroDivisionError):
+                    view.value(at)
+            else:
+                assert view.value(at) == healthy.value(at)
+    assert len(log) <= 5 + 2 * chunk
+
+
+def test_an_index_that_raises_is_made_anew():
+    class Index(MedianIndex):
+        __slots__ = ()
+
+        def add(self, event_id: int, value: Any) -> None:
+            if value == "bad":
+                raise ZeroDivisionError
+            super().add(event_id, value)
+
+        fill = None
+
+    del Index.fill
+    log = Log(chunk=4)
+    view = log.view(Index, span=5)
+    for at in range(30):
+        log.append(at, "bad" if at == 11 else float(at))
+        if at < 11:
+            assert view.value(at) == statistics.median_low(range(max(0, at - 4), at + 1))
+        elif at == 20:
+            assert view.value(at) == 18.0
+
+
+def test_views_of_one_aggregation_share_its_work():
+    units = 0
+
+    def unit(x):
+        nonlocal units
+        units += 1
+        return x
+
+    how = Aggregation(lambda: 0, unit, lambda a, b: a + b, lambda p: p)
+    log = Log(chunk=100)
+    views = [log.view(how, span=span) for span in (10**6, 10**7, 10**8)]
+    for at in range(1000):
+        log.append(at, 1)
+    assert [view.value(1000) for view in views] == [1000] * 3
+    assert units == 1000
+
+
+def test_releasing_the_longest_window_gives_its_readings_back():
+    log = Log(chunk=4)
+    long, short = log.view(WORDS, count=1000), log.view(WORDS, count=3)
+    for at in range(500):
+        log.append(at, at)
+    assert len(log) == 500
+    log.release(long)
+    for at in range(500, 700):
+        log.append(at, at)
+        short.value(at)
+    assert len(log) <= 3 + 2 * 4
+    log.release(short)
+    for at in range(700, 720):
+        log.append(at, at)
+    assert len(log) <= 2 * 4

@@ -31,7 +31,10 @@ def encode(value: Any, like: Any = None) -> Any:
     if value is None or kind in (bool, int, str):
         return value
     if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
+        if math.isfinite(value):
+            return value
+        sign = "-" if math.copysign(1, value) < 0 else ""  # a NaN has one too
+        return {"float": f"{sign}{abs(value)}"}
     if kind is list:
         return [encode(each) for each in value]
     if kind is tuple or (isinstance(value, tuple) and kind is type(like)):

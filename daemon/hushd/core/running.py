@@ -100,7 +100,8 @@ class Running:
         """Forget everything; begin at the position *start*."""
         self._start = start
         self.partial = self.kernel.empty()
-        self.behind = True  # the partial is of no use before it is refreshed
+        #: the partial is of no use before it is refreshed
+        self.behind = start != self._columns.total
 
     def refresh(self) -> None:
         """Absorb everything anew."""
@@ -124,6 +125,7 @@ class Following(Running):
     def restart(self, start: int) -> None:
         """Forget everything; begin at the position *start*."""
         super().restart(start)
+        self.behind = True
         self._upto = start
 
     def refresh(self) -> None:
