@@ -1,0 +1,8 @@
+import pytest
+
+from hushd.plugin import load
+
+
+@pytest.fixture(scope="session")
+def catalog():
+    return load()
