@@ -3,6 +3,7 @@
 import statistics
 from fractions import Fraction
 from math import floor, fsum, inf, isclose, isnan, log10, nan, sqrt
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -97,6 +98,27 @@ def test_it_obeys_the_laws(name, seed):
 def test_every_one_of_ours_has_its_textbook_definition_here():
     ours = {name for name in CATALOG.aggregators if "(hushd " in CATALOG.sources[name]}
     assert ours == TEXTBOOK.keys()
+
+
+def test_the_docs_have_each_of_ours_as_it_is():
+    page = Path(__file__).parents[2] / "docs" / "aggregators.md"
+    rows = {
+        name.strip(" `"): [cell.strip() for cell in cells]
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `") and line.count("|") == 7
+        for name, *cells in [line.strip("|").split("|")]
+    }
+    assert rows == {
+        name: [
+            aggregator.summary,
+            aggregator.unit.format(unit="dBA"),
+            "-" if aggregator.empty is None else f"{aggregator.empty}",
+            "by time" if aggregator.wants == "seconds" else "each alike",
+            "yes" if aggregator.energy else "no",
+        ]
+        for name, aggregator in CATALOG.aggregators.items()
+        if name in TEXTBOOK
+    }
 
 
 def stream(random, n):

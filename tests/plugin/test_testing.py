@@ -66,6 +66,22 @@ class Plain(list):
         return sorted(self)[(len(self) - 1) // 2] if self else None
 
 
+class Fifo(MedianIndex):
+    """A median for sensors that share one clock."""
+
+    def remove(self, event_id, value):
+        if event_id != self._oldest:
+            raise KeyError(event_id)
+        super().remove(event_id, value)
+
+
+class Wordy(MedianIndex):
+    """A median as text."""
+
+    def value(self):
+        return str(super().value())
+
+
 @pytest.mark.parametrize(
     ("how", "broken"),
     [
@@ -117,6 +133,8 @@ class Plain(list):
         ),
         (Forgetful, ", not "),
         (Plain, ", not "),
+        (Fifo, "remove raised KeyError: "),
+        (Wordy, "value gives '"),
     ],
 )
 def test_a_mistake_is_found(how, broken):

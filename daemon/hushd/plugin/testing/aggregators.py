@@ -193,20 +193,34 @@ def _check_index(name: str, factory: IndexFactory, nothing: Any, random: Random)
         live: list[tuple[int, float]] = []
         event_id = -1
         for step in range(_STEPS):
-            if live and random.random() < (0.3 if step < _STEPS / 2 else 0.7):
-                gone = live.pop(0 if random.random() < 0.8 else random.randrange(len(live)))
-                index.remove(*gone)
-            else:
-                event_id += random.choice((1, 1, 1, 7))
-                live.append((event_id, random.choice(values)))
-                index.add(*live[-1])
-            fresh = factory()
-            for reading in live:
-                fresh.add(*reading)
-            truth = fresh.value() if live else nothing
-            found = index.value()
+            doing = "remove" if live and random.random() < (0.3, 0.7)[2 * step // _STEPS] else "add"
+            try:
+                if doing == "remove":
+                    gone, value = live.pop(
+                        0 if random.random() < 0.8 else random.randrange(len(live))
+                    )
+                    index.remove(gone, value * 1.0)  # an equal number, not the same object
+                else:
+                    event_id += random.choice((1, 1, 1, 7))
+                    live.append((event_id, random.choice(values)))
+                    index.add(*live[-1])
+                doing = "value"
+                found = index.value()
+                truth = _afresh(factory, live) if live else nothing
+            except Exception as exc:
+                raise AssertionError(f"{name}: {doing} raised {type(exc).__name__}: {exc}") from exc
+            if not (found is None or type(found) in {int, float}):
+                raise AssertionError(f"{name}: value gives {found!r}: neither a number nor None")
             if not same(found, truth):
                 raise AssertionError(f"{name}: {found!r}, not {truth!r}, of {live}")
+
+
+def _afresh(factory: IndexFactory, readings: Sequence[tuple[int, float]]) -> Any:
+    """Return the value of a new index that holds *readings*."""
+    index = factory()
+    for event_id, value in readings:
+        index.add(event_id, value)
+    return index.value()
 
 
 def _streams(random: Random) -> Iterator[list[float]]:
