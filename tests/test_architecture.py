@@ -176,6 +176,7 @@ OTHER_TESTS = {
     "contract": "what every plugin must hold, over all that are installed",
     "e2e": "the whole, with a real broker",
     "recordings": "synthetic recordings",
+    "support": "what several test files share",
 }
 
 

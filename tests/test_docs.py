@@ -247,7 +247,9 @@ def test_links_lead_somewhere(name):
 def test_the_index_leads_to_every_page():
     index = (REPO / "docs/README.md").read_text(encoding="utf-8")
     pages = [name for name in listed("docs/*.md") if name.count("/") == 1]
-    assert [name for name in pages if f"({Path(name).name})" not in index] == ["docs/README.md"]
+    assert [
+        name for name in pages if f"({Path(name).name})" not in index and name != "docs/README.md"
+    ] == []
     decisions = [name for name in listed("docs/adr/*.md") if re.search(r"/\d{4}-", name)]
     titles = [(REPO / name).read_text(encoding="utf-8").splitlines()[0] for name in decisions]
     bad = [
