@@ -116,11 +116,9 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     An aliased node is read once for each use, but its mistake is one.
     """
     seen: dict[tuple[object, ...], Problem] = {}
-    files: dict[str, int] = {}
     for problem in problems:
-        files.setdefault(problem.file, len(files))
         seen.setdefault((*problem.mark[1:], problem.file, problem.message), problem)
-    return tuple(sorted(seen.values(), key=lambda p: (files[p.file], p.line, p.column, p.severity)))
+    return tuple(sorted(seen.values(), key=lambda p: (p.file, p.line, p.column, p.severity)))
 
 
 def render(problems: Iterable[Problem]) -> str:
