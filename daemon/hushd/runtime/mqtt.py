@@ -161,7 +161,8 @@ class MqttSource:
             return
         self._connection += 1
         self._complained = ("", 0.0)
-        client.subscribe([(name, 1) for name in self._filters])
+        if self._filters:
+            client.subscribe([(name, 1) for name in self._filters])
         self._up = True
         self._inbox.announce(Connected())
         self._log.info("mqtt.connected", filters=self._filters)

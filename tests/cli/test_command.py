@@ -1,0 +1,85 @@
+"""The command line as a whole: exit codes, help, what is imported, broken pipes."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from hushd.cli import COMMANDS, main
+
+NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+
+
+def test_version(hushd):
+    assert re.fullmatch(r"hushd \d+\.\d+\.\d+\n", hushd("--version").stdout)
+
+
+def test_help_names_every_command_and_the_exit_codes(hushd):
+    done = hushd("--help")
+    assert done.returncode == 0
+    for name in NAMES:
+        assert re.search(rf"^    {name}\b", done.stdout, re.MULTILINE), name
+    for code in (0, 1, 2, 69, 78):
+        assert re.search(rf"\b{code} ", done.stdout)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_explains_itself(hushd, name):
+    done = hushd(name, "--help")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["dance"], ["check"], ["check", "--fast", "a.yaml"], ["--ver"], ["replay"]]
+)
+def test_wrong_usage_is_2(hushd, arguments):
+    done = hushd(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "usage: hushd" in done.stderr
+
+
+def test_main_returns_the_code_and_does_not_exit(capsys):
+    assert main(["dance"]) == 2
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: hushd")
+
+
+def test_as_a_module():
+    argv = [sys.executable, "-m", "hushd", "--version"]
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout[:6] == "hushd "
+
+
+@pytest.mark.parametrize(
+    "arguments", ["'--version'", "'check', 'hushd.yaml'", "'schema'", "'plugins'"]
+)
+def test_what_needs_no_broker_does_not_import_its_client(arguments, tmp_path, hushd):
+    code = (
+        "import sys; from hushd.cli import main; "
+        f"code = main([{arguments}]); "
+        "heavy = {'paho', 'structlog', 'asyncio', 'iotcore'} & set(sys.modules); "
+        "sys.exit(f'imported {heavy}' if heavy else code)"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_has_had_enough_is_no_error(tmp_path, hushd):
+    line = json.dumps
+    with (tmp_path / "day.jsonl").open("w") as recording:
+        for n in range(20_000):
+            level = 75 if n % 4 < 2 else 50
+            at = 1742601600 + 60 * n
+            message = {"at": at, "topic": "home/attic/noise", "payload": str(level)}
+            recording.write(line(message) + "\n")
+    shell = f"{sys.executable} -m hushd replay -c hushd.yaml day.jsonl | head -n 1"
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""
