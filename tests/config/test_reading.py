@@ -267,7 +267,7 @@ def test_problems_of_all_files_come_together(folder):
     assert [(Path(problem.file).name, problem.message) for problem in caught.value.problems] == [
         ("hushd.yaml", 'unknown measure "lqe"'),
         ("a.yaml", '"mqtt" does not belong here'),
-        ("b.yaml", "a list that is not closed"),
+        ("b.yaml", "a value is missing"),
         ("c.yaml", "the file is empty"),
     ]
 

@@ -3,11 +3,12 @@
 import stat
 from pathlib import Path
 
-from hushd.config.compile import Named, compile_config
+from hushd.config.compile import compile_config
 from hushd.config.document import MAX_BYTES, Node, parse
 from hushd.config.language import PLUGINS, language
 from hushd.config.problems import ConfigError, Mark, Problem, Report, Source, in_order
 from hushd.config.records import Config
+from hushd.config.sensors import Named
 from hushd.config.shape import BAD, Section, Table
 from hushd.plugin.catalog import Catalog
 
