@@ -181,8 +181,5 @@ def _label(found: object) -> str | None:
     if isinstance(found, bool):
         return "true" if found else "false"
     if isinstance(found, str | int | float):
-        try:
-            return str(found) or None
-        except ValueError:  # an integer of more than 4,300 digits
-            return None
+        return str(found) or None
     return None

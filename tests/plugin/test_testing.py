@@ -103,6 +103,16 @@ class Wordy(MedianIndex):
             "empty() is not the identity",
         ),
         (appending(), "combine changes a partial"),
+        (
+            Aggregation(
+                list,
+                lambda value: [value],
+                lambda a, b: a + b,
+                lambda p: sum(p) if p else None,
+                absorb=lambda partial, value: partial.append(value) or partial,
+            ),
+            "absorb changes the partial",
+        ),
         (counting(), "empty() is not the identity: 7"),  # finalize has a memory
         (replace(BARE, finalize=lambda p: p[1] / p[0]), "finalize raised ZeroDivisionError"),
         (
