@@ -8,8 +8,10 @@ structlog is imported when a log is opened, not before: it costs 60 ms and 13 MB
 ``hushd check`` can do without.
 """
 
+import io
 import queue
 import threading
+from collections.abc import Callable
 from typing import IO, Any, Protocol, TextIO, cast
 
 LINES = 10_000  # may wait
@@ -48,11 +50,15 @@ class Quiet:
 
 
 class Writer:
-    """A file for a logger to write to that neither blocks nor fails."""
+    """A file for a logger to write to that neither blocks nor fails.
+
+    Its thread writes to the descriptor itself where there is one: a thread that hangs in
+    a buffered ``write`` holds a lock that the interpreter wants at its end.
+    """
 
     def __init__(self, stream: IO[str]) -> None:
         self.dropped = 0
-        self._stream = stream
+        self._write = _writing(stream)
         self._lines: queue.Queue[str | None] = queue.Queue(LINES)
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
@@ -78,11 +84,18 @@ class Writer:
     def _run(self) -> None:
         while (text := self._lines.get()) is not None:
             try:
-                self._stream.write(text)
-                if self._lines.empty():
-                    self._stream.flush()
+                self._write(text)
             except (OSError, ValueError):  # a closed pipe, a full disk: there is no one to tell
                 self.dropped += 1
+
+
+def _writing(stream: IO[str]) -> Callable[[str], object]:
+    """Return what writes a text to *stream*."""
+    try:
+        raw = io.FileIO(stream.fileno(), "w", closefd=False)
+    except (OSError, ValueError):  # not a file of the system
+        return stream.write
+    return lambda text: raw.write(text.encode(errors="backslashreplace"))
 
 
 def open_log(stream: IO[str]) -> tuple[Log, Writer]:

@@ -87,6 +87,8 @@ class MqttSource:
             return
         self._log.error("mqtt.thread_died", hint="connecting anew")
         self._lost("the network thread ended")
+        self._client.loop_stop()  # returns at once, as the thread has ended
+        self._client.disconnect()  # now closes the socket from here
         self._client = self._start()
 
     def stop(self) -> None:
