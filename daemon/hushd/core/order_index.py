@@ -36,11 +36,13 @@ class OrderIndex:
         "_nans",
         "_percents",
         "_size",
+        "_which",
     )
 
     def __init__(self, *percents: float, load: int = LOAD, flat: int = FLAT) -> None:
         """Start empty, ready for *percents*; ``value()`` is the first of them (else 50)."""
         self._percents = percents or (50.0,)
+        self._which = {percent: which for which, percent in enumerate(self._percents)}
         self._load = load
         self._flat = flat
         self._nans = 0
@@ -52,16 +54,16 @@ class OrderIndex:
 
     def add(self, event_id: int, value: Any) -> None:
         """Add a reading."""
-        if value == 0:
-            value = abs(value)  # no -0.0, so that which zero leaves does not matter
-        elif value != value:
+        if value != value:
             self._nans += 1
             return
+        if not value:
+            value = abs(value)  # no -0.0, so that which zero leaves does not matter
         self._size += 1
         maxes = self._maxes
         if not maxes:
             insort(self._blocks[0], value)
-            if len(self._blocks[0]) > self._flat:
+            if self._size > self._flat:
                 self._restart(self._blocks[0])
             return
         i = bisect_right(maxes, value)
@@ -70,7 +72,11 @@ class OrderIndex:
             maxes[i] = value
         block = self._blocks[i]
         insort(block, value)
-        self._shift(i, 1)
+        which = 0
+        for cursor in self._block:
+            if cursor > i:
+                self._before[which] += 1
+            which += 1  # noqa: SIM113  enumerate costs more than it says
         if len(block) > 2 * self._load:
             self._split(i)
 
@@ -86,9 +92,11 @@ class OrderIndex:
             self._nans -= 1
             return
         maxes = self._maxes
-        i = bisect_left(maxes, value) if maxes else 0
-        if i == len(self._blocks):
-            raise KeyError(value)
+        i = 0
+        if maxes:
+            i = bisect_left(maxes, value)
+            if i == len(maxes):
+                raise KeyError(value)
         block = self._blocks[i]
         j = bisect_left(block, value)
         if j == len(block) or block[j] != value:
@@ -96,7 +104,11 @@ class OrderIndex:
         del block[j]
         self._size -= 1
         if maxes:
-            self._shift(i, -1)
+            which = 0
+            for cursor in self._block:
+                if cursor > i:
+                    self._before[which] -= 1
+                which += 1  # noqa: SIM113  enumerate costs more than it says
             if len(block) < self._load // 2 or not block:
                 self._merge(i)
             elif j == len(block):
@@ -131,31 +143,39 @@ class OrderIndex:
 
     def lower(self, percent: float) -> Any:
         """Return the percentile as a reading: where two are as near, the smaller."""
-        if self._nans or not self._size:
+        size = self._size
+        if self._nans or not size:
             return nan if self._nans else None
-        return self._pair(percent, int(percent * (self._size - 1) / 100))[0]
+        rank = int(percent * (size - 1) / 100)
+        if not self._maxes:
+            return self._blocks[0][rank]
+        i, j = self._find(percent, rank)
+        return self._blocks[i][j]
 
     def _pair(self, percent: float, rank: int) -> tuple[Any, Any]:
-        """Return the readings of *rank* and the next, walking there from the cursor."""
+        """Return the readings of *rank* and the next."""
         blocks = self._blocks
-        if len(blocks) == 1:
-            block = blocks[0]
-            return block[rank], block[rank + 1 if rank + 1 < len(block) else rank]
-        tracked = percent in self._percents
-        which = self._percents.index(percent) if tracked else 0
-        i, before = (self._block[which], self._before[which]) if tracked else (0, 0)
+        i, j = self._find(percent, rank) if self._maxes else (0, rank)
+        below = blocks[i][j]
+        if j + 1 < len(blocks[i]):
+            return below, blocks[i][j + 1]
+        return below, blocks[i + 1][0] if i + 1 < len(blocks) else below
+
+    def _find(self, percent: float, rank: int) -> tuple[int, int]:
+        """Return the block of *rank* and the place in it, walking there from the cursor."""
+        blocks = self._blocks
+        which = self._which.get(percent)
+        i, before = (0, 0) if which is None else (self._block[which], self._before[which])
         while rank < before:
             i -= 1
             before -= len(blocks[i])
         while rank >= before + len(blocks[i]):
             before += len(blocks[i])
             i += 1
-        if tracked:
-            self._block[which], self._before[which] = i, before
-        block, j = blocks[i], rank - before
-        if j + 1 < len(block):
-            return block[j], block[j + 1]
-        return block[j], blocks[i + 1][0] if i + 1 < len(blocks) else block[j]
+        if which is not None:
+            self._block[which] = i
+            self._before[which] = before
+        return i, rank - before
 
     def _restart(self, ordered: list[Any]) -> None:
         """Lay *ordered* out anew: flat, or in blocks with a list of their greatest."""
@@ -173,12 +193,6 @@ class OrderIndex:
         """Put every cursor at the first block."""
         self._block = [0] * len(self._percents)
         self._before = [0] * len(self._percents)
-
-    def _shift(self, block: int, change: int) -> None:
-        """Tell the cursors beyond *block* that it grew or shrank."""
-        for which, i in enumerate(self._block):
-            if i > block:
-                self._before[which] += change
 
     def _split(self, i: int) -> None:
         block, load = self._blocks[i], self._load
