@@ -26,7 +26,6 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXT_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 _MAP_TAGS = frozenset({None, "!", "tag:yaml.org,2002:map"})
 _LIST_TAGS = frozenset({None, "!", "tag:yaml.org,2002:seq"})
@@ -87,19 +86,18 @@ def parse(name: str, data: str | bytes, report: Report) -> Node | None:
     """
     text = _decode(name, data)
     source = Source(name, text)
-    strange = _NOT_YAML.search(text)
-    if strange:
-        line = text.count("\n", 0, strange.start()) + 1
-        column = strange.start() - (text.rfind("\n", 0, strange.start()) + 1) + 1
-        raise _fatal(
-            Mark(source, line, column),
-            f"a character that may not stand here: U+{ord(strange[0]):04X}",
-            "delete it; in double quotes it may be written as an escape",
-        )
     try:
         return _Builder(source, report).build(text)
     except yaml.MarkedYAMLError as exc:
         raise _not_yaml(source, exc) from None
+    except yaml.reader.ReaderError as exc:
+        before = text[: exc.position]
+        start = max(before.rfind(end) for end in "\n\r\x85\u2028\u2029") + 1
+        raise _fatal(
+            Mark(source, len(Source("", before).lines), len(before) - start + 1),
+            f"a character that may not stand here: U+{ord(text[exc.position]):04X}",
+            "delete it; in double quotes it may be written as an escape",
+        ) from None
     except (yaml.YAMLError, ValueError, OverflowError, IndexError):
         # PyYAML itself stumbles over a few texts and does not say where
         raise _fatal(

@@ -407,7 +407,7 @@ _OPTION_SHAPES: Mapping[str, Shape] = {
     "path": Text("path"),
     "secret": SECRET,
     "duration": Span(),
-    "integer": Number(whole=True, name="a whole number"),
+    "integer": Number(whole=True),
     "boolean": Flag(),
     "texts": Many(Text(), "list of texts", example="a list of texts"),
     "map": Entries(Text("name"), Text(), "mapping of texts"),

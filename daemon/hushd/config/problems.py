@@ -6,10 +6,9 @@ from typing import Literal, NamedTuple
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 #: what stands before a secret, and the secret
-_SECRETS = re.compile(
+_SECRETS = (
     r"""((?:password|token|secret|authorization)["']?\s*:\s+(?=[^{*&\s]))[^,}]+"""
-    r"""|(://)[^/\s"'@]*(?=@)|(://[^/\s"']+/)[^\s"',}]+""",
-    re.IGNORECASE,
+    r"""|(://)[^/\s"'@]*(?=@)|(://[^/\s"']+/)[^\s"',}]+"""
 )
 _WIDEST = 160  # characters of a source line that are shown
 
@@ -165,7 +164,7 @@ def _masked(text: str) -> str:
         before = match[match.lastindex or 0]
         return before + "*" * (len(match[0]) - len(before))
 
-    return _SECRETS.sub(stars, text)
+    return re.sub(_SECRETS, stars, text, flags=re.IGNORECASE)
 
 
 def _printable(text: str) -> str:

@@ -73,13 +73,13 @@ class Scalar(Shape):
         return self.take(scalar(text, _NOWHERE))
 
 
-@dataclass(eq=False, repr=False)  # only __init__: the rest costs time at every start
 class Text(Scalar):
     """Any text, or one that fits a pattern."""
 
-    words: str = "text"
-    pattern: str = ""
-    hint: str = ""
+    def __init__(self, words: str = "text", pattern: str = "", hint: str = "") -> None:
+        self.words = words
+        self.pattern = pattern
+        self.hint = hint
 
     def take(self, node: Node) -> str:
         if node.kind != "text":
@@ -95,19 +95,13 @@ class Text(Scalar):
         return {"type": "string", "pattern": f"^({self.pattern})$" if self.pattern else r"\S"}
 
 
-@dataclass(eq=False, repr=False)
 class Word(Scalar):
     """One of a few words."""
 
-    choices: tuple[str, ...]
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        return " or ".join(f"`{choice}`" for choice in self.choices)
-
-    @property
-    def hint(self) -> str:  # type: ignore[override]
-        return f"write {_joined(self.choices, 'or')}"
+    def __init__(self, choices: tuple[str, ...]) -> None:
+        self.choices = choices
+        self.words = " or ".join(f"`{choice}`" for choice in choices)
+        self.hint = f"write {_joined(choices, 'or')}"
 
     def take(self, node: Node) -> str:
         if node.kind == "text" and node.value in self.choices:
@@ -134,26 +128,22 @@ class Flag(Scalar):
         return {"type": "boolean"}
 
 
-@dataclass(eq=False, repr=False)
 class Number(Scalar):
     """A number between two bounds, both inclusive."""
 
-    low: float | None = None
-    high: float | None = None
-    whole: bool = False
-    name: str = "a number"
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        kind = "whole number" if self.whole else "number"
-        if self.low is not None and self.high is not None:
-            only = f"{self.low:.0f}"
-            return only if self.low == self.high else f"{kind}, {only} to {self.high:.0f}"
-        return kind if self.low is None else f"{kind}, {self.low:.0f} or more"
-
-    @property
-    def hint(self) -> str:  # type: ignore[override]
-        return f"write {self.words}" if self.words[0].isdigit() else f"write a {self.words}"
+    def __init__(
+        self, low: float | None = None, high: float | None = None, *, whole: bool = False
+    ) -> None:
+        self.low = low
+        self.high = high
+        self.whole = whole
+        kind = "whole number" if whole else "number"
+        self.name = f"a {kind}"
+        self.words = kind if low is None else f"{kind}, {low:.0f} or more"
+        self.hint = f"write a {self.words}"
+        if low is not None and high is not None:
+            self.words = f"{low:.0f}" if low == high else f"{kind}, {low:.0f} to {high:.0f}"
+            self.hint = f"write {self.words}" if low == high else f"write a {self.words}"
 
     def take(self, node: Node) -> Any:
         value = node.value
@@ -177,14 +167,15 @@ class Number(Scalar):
         return out
 
 
-@dataclass(eq=False, repr=False)
 class Span(Scalar):
     """A duration; nanoseconds in the core."""
 
-    zero: bool = False  # is 0s meaningful?
-    words: str = "duration"
-    name: str = "a duration"
-    hint: str = DURATION_HINT
+    words = "duration"
+    name = "a duration"
+    hint = DURATION_HINT
+
+    def __init__(self, *, zero: bool = False) -> None:
+        self.zero = zero  # is 0s meaningful?
 
     def take(self, node: Node) -> int:
         ns = duration(node.raw)
@@ -203,13 +194,12 @@ DURATIONS: Json = {
 }
 
 
-@dataclass(eq=False, repr=False)
 class Window(Scalar):
     """A span of time, or a number of readings: ``15m``, ``20 samples``."""
 
-    words: str = "duration or `N samples`"
-    name: str = "a window"
-    hint: str = 'write a duration or a number of readings: "15m", "20 samples"'
+    words = "duration or `N samples`"
+    name = "a window"
+    hint = 'write a duration or a number of readings: "15m", "20 samples"'
 
     def take(self, node: Node) -> tuple[int | None, int | None]:
         match = re.fullmatch(r"([1-9][0-9]{0,5}) samples?", node.raw)
@@ -229,15 +219,16 @@ class Window(Scalar):
         }
 
 
-@dataclass(eq=False, repr=False)
 class Size(Scalar):
     """A number of bytes: ``64KiB``."""
 
-    low: int
-    high: int
-    words: str = "size"
-    name: str = "a size"
-    hint: str = 'write a number and a unit: "512B", "64KiB", "1MiB"'
+    words = "size"
+    name = "a size"
+    hint = 'write a number and a unit: "512B", "64KiB", "1MiB"'
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
 
     def take(self, node: Node) -> int:
         match = re.fullmatch(r"([0-9]{1,9})(B|KiB|MiB)", node.raw)
@@ -252,13 +243,12 @@ class Size(Scalar):
         return {"type": "string", "pattern": "^[0-9]{1,9}(B|KiB|MiB)$"}
 
 
-@dataclass(eq=False, repr=False)
 class Level(Scalar):
     """A limit: a number, or a duration where the measure is one (seconds)."""
 
-    words: str = "number, or duration where the measure is one"
-    name: str = "a number"
-    hint: str = "write a number, such as 40 or 37.5"
+    words = "number, or duration where the measure is one"
+    name = "a number"
+    hint = "write a number, such as 40 or 37.5"
 
     def take(self, node: Node) -> "float | Seconds":
         if node.kind == "number" and isinstance(node.value, int | float):
@@ -278,13 +268,12 @@ class Seconds(float):
     __slots__ = ()
 
 
-@dataclass(eq=False, repr=False)
 class Label(Scalar):
     """The value of a label: compared as text, as it is written."""
 
-    words: str = "text or number"
-    name: str = "a text"
-    hint: str = "write the value as it stands in the topic"
+    words = "text or number"
+    name = "a text"
+    hint = "write the value as it stands in the topic"
 
     def take(self, node: Node) -> str:
         return str(node.value) if node.kind == "text" else node.raw
@@ -293,14 +282,14 @@ class Label(Scalar):
         return {"type": ["string", "number", "boolean"]}
 
 
-@dataclass(eq=False, repr=False)
 class Many(Shape):
     """A list; read as a tuple of (place, value)."""
 
-    shape: Shape
-    words: str
-    least: int = 0
-    example: str = ""
+    def __init__(self, shape: Shape, words: str, least: int = 0, example: str = "") -> None:
+        self.shape = shape
+        self.words = words
+        self.least = least
+        self.example = example
 
     def read(self, node: Node, report: Report) -> Any:
         hint = _some(self.example and f"write {self.example}")
@@ -330,12 +319,13 @@ class Many(Shape):
         return self.shape.parts()
 
 
-@dataclass(eq=False, repr=False)
 class Pair(Shape):
     """Two numbers, the lower one first."""
 
-    shape: Scalar
-    words: str = "`[low, high]`"
+    words = "`[low, high]`"
+
+    def __init__(self, shape: Scalar) -> None:
+        self.shape = shape
 
     def read(self, node: Node, report: Report) -> Any:
         if node.kind != "list" or len(node.items) != 2:
@@ -354,16 +344,24 @@ class Pair(Shape):
         return {"type": "array", "items": items, "minItems": 2, "maxItems": 2}
 
 
-@dataclass(eq=False, repr=False)
 class Entries(Shape):
     """A mapping whose keys are the user's; read as ``{name: (place, value)}``."""
 
-    key: Scalar
-    shape: Shape
-    words: str = "mapping"
-    least: int = 0
-    example: str = ""
-    most: int | None = None
+    def __init__(
+        self,
+        key: Scalar,
+        shape: Shape,
+        words: str,
+        least: int = 0,
+        example: str = "",
+        most: int | None = None,
+    ) -> None:
+        self.key = key
+        self.shape = shape
+        self.words = words
+        self.least = least
+        self.example = example
+        self.most = most
 
     def read(self, node: Node, report: Report) -> Any:
         if node.kind != "map":
@@ -408,18 +406,21 @@ class Entries(Shape):
         return self.shape.parts()
 
 
-@dataclass(eq=False, repr=False)
 class Either(Shape):
     """One shape or another, told apart by whether a scalar, a list or a mapping stands there."""
 
-    one: Shape | None = None  # a scalar
-    several: Shape | None = None  # a list
-    named: Shape | None = None  # a mapping
-    example: str = ""
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        return ", or ".join(shape.words for shape in self.shapes())
+    def __init__(
+        self,
+        one: Shape | None = None,  # a scalar
+        several: Shape | None = None,  # a list
+        named: Shape | None = None,  # a mapping
+        example: str = "",
+    ) -> None:
+        self.one = one
+        self.several = several
+        self.named = named
+        self.example = example
+        self.words = ", or ".join(shape.words for shape in self.shapes())
 
     def shapes(self) -> list[Shape]:
         """Return those that there are."""
