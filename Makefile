@@ -87,7 +87,7 @@ demo:
 
 bench:
 	$(call ready,bench,-e . --group bench)
-	@$(PYTHON) -m benchmarks $(ARGS)
+	@for script in windows pipeline; do echo "== $$script"; $(PYTHON) benchmarks/$$script.py $(ARGS) || exit 1; done
 
 dev:
 	$(call ready,dev,-e '.[demo]' --group dev)
