@@ -9,7 +9,7 @@ from hushd.cli import broker
 
 
 def test_neither_is_there(monkeypatch):
-    monkeypatch.setattr(broker.shutil, "which", lambda *a, **k: None)
+    monkeypatch.setattr("shutil.which", lambda *a, **k: None)
     monkeypatch.setitem(sys.modules, "iotcore", None)
     with pytest.raises(broker.NoBrokerError) as caught, broker.broker():
         pass
@@ -31,7 +31,7 @@ def test_a_broker_that_ends_at_once(monkeypatch, tmp_path):
 def test_the_demo_without_a_broker_is_69(monkeypatch, capsys):
     from hushd.cli import main
 
-    monkeypatch.setattr(broker.shutil, "which", lambda *a, **k: None)
+    monkeypatch.setattr("shutil.which", lambda *a, **k: None)
     monkeypatch.setitem(sys.modules, "iotcore", None)
     assert main(["demo"]) == 69
     assert capsys.readouterr().err.startswith("hushd demo: the demo needs a broker: ")

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -43,11 +43,14 @@ class NoBrokerError(Exception):
 
 
 @contextmanager
-def broker(which: Literal["mosquitto", "iotcore"] | None = None) -> Iterator[Address]:
+def broker(
+    which: Literal["mosquitto", "iotcore"] | None = None, *settings: str
+) -> Iterator[Address]:
     """Run a broker for as long as the context lasts.
 
     Args:
         which: One of the two; None takes what is there, mosquitto first.
+        settings: More lines for mosquitto's configuration.
 
     Raises:
         NoBrokerError: neither is installed, or it does not start.
@@ -56,7 +59,7 @@ def broker(which: Literal["mosquitto", "iotcore"] | None = None) -> Iterator[Add
     if which == "mosquitto" or (which is None and program is not None):
         if program is None:
             raise NoBrokerError("mosquitto is not installed: apt-get install mosquitto")
-        with _mosquitto(program) as address:
+        with _mosquitto(program, settings) as address:
             yield address
     else:
         with _iotcore() as address:
@@ -72,11 +75,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def _mosquitto(program: str) -> Iterator[Address]:
+def _mosquitto(program: str, settings: Sequence[str]) -> Iterator[Address]:
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="hushd-") as folder:
         path = Path(folder, "mosquitto.conf")
-        path.write_text(CONFIG.format(port=port, host=HOST), encoding="utf-8")
+        lines = [CONFIG.format(port=port, host=HOST), *settings, ""]
+        path.write_text("\n".join(lines), encoding="utf-8")
         Path(folder).chmod(0o755)  # started by root it changes to its own user, then reads it
         child = subprocess.Popen(  # noqa: S603  a program we looked up, with our own file
             [program, "-c", str(path)],
