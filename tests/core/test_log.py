@@ -1,7 +1,10 @@
 """The log and its windows, against recomputing everything from scratch."""
 
 import json
+import math
+import random
 import statistics
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,6 +18,7 @@ from hushd.core.heap_median import HeapMedian
 from hushd.core.log import Log
 from hushd.core.median_index import MedianIndex
 from hushd.core.order_index import OrderIndex
+from hushd.core.two_stacks import TwoStacks
 
 #: associative, not commutative: it shows any reading lost, doubled or out of order
 WORDS: Aggregation[str] = Aggregation(
@@ -408,3 +412,74 @@ def test_releasing_the_longest_window_gives_its_readings_back():
     for at in range(700, 720):
         log.append(at, at)
     assert len(log) <= 2 * 4
+
+
+SUM: Aggregation[float] = Aggregation(lambda: 0.0, lambda x: x, lambda a, b: a + b, lambda p: p)
+MAX: Aggregation[float] = Aggregation(
+    lambda: -math.inf,
+    lambda x: x,
+    lambda a, b: a if a >= b else b if b > a else math.nan,
+    lambda p: p,
+)
+
+
+def _variance(a: tuple[int, float, float], b: tuple[int, float, float]) -> Any:
+    if not (a[0] and b[0]):
+        return a if a[0] else b
+    n, delta = a[0] + b[0], b[1] - a[1]
+    return n, a[1] + delta * b[0] / n, a[2] + b[2] + delta * delta * a[0] * b[0] / n
+
+
+VARIANCE: Aggregation[tuple[int, float, float]] = Aggregation(
+    lambda: (0, 0.0, 0.0),
+    lambda x: (1, x, 0.0),
+    _variance,
+    lambda p: p[2] / (p[0] - 1) if p[0] > 1 else None,
+)
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 128])
+@pytest.mark.parametrize(
+    ("how", "width", "values", "expected"),
+    [
+        (MAX, 3, [5, NAN, 7, 1, 2, 3, 4], [NAN, NAN, 7, 3, 4]),
+        (SUM, 2, [NAN, 1.0, 2.0, 3.0], [NAN, 3, 5]),
+        (SUM, 2, [INF, 1.0, -INF, 3.0, 4.0], [INF, -INF, -INF, 7]),
+        (SUM, 2, [INF, -INF, 1.0, 2.0], [NAN, -INF, 3]),
+        (SUM, 2, [0.1, 1e17, 0.1, 0.2, 0.3], [1e17, 1e17, 0.1 + 0.2, 0.5]),
+        (VARIANCE, 3, [1e9, 1.0, 2.0, 3.0, 4.0, 5.0], [1, 1, 1]),
+        (VARIANCE, 3, [1e16, 1.0, 2.0, 3.0, 4.0, 5.0], [1, 1, 1]),
+        (SUM, 2, [2**53, 1, 0], [2**53 + 1, 1]),  # integers stay integers
+        (MedianIndex, 3, [1.0, NAN, 2.0, 3.0, 4.0, 5.0], [NAN, NAN, 3, 4]),
+        (lambda: OrderIndex(50), 2, [1e20, 1.0, 2.0, NAN, 4.0, 6.0], [1.5, NAN, NAN, 5]),
+    ],
+)
+def test_a_bad_reading_spoils_only_the_windows_that_hold_it(how, width, values, expected, chunk):
+    log = Log(chunk)
+    view = log.view(how, count=width)
+    results = []
+    for at, value in enumerate(values):
+        log.append(at, value)
+        results.append(view.value(at))
+    assert results[-len(expected) :] == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("slack", [0, 4])
+@pytest.mark.parametrize("chunk", [1, 4, 128])
+def test_a_log_agrees_with_the_literal_two_stacks(chunk, slack):
+    chance = random.Random(chunk)
+    log, literal, stamps = Log(chunk, slack), TwoStacks(WORDS), deque()
+    view = log.view(WORDS, span=50)
+    at = 0
+    for _ in range(2000):
+        at += chance.choice([0, 1, 1, 2, 60 if chance.random() < 0.02 else 3])
+        value = chance.randrange(10)
+        log.append(at, value)
+        literal.push(value)
+        stamps.append(at)
+        while stamps[0] <= at - 50:
+            stamps.popleft()
+            literal.pop()
+        assert view.value(at) == literal.value()

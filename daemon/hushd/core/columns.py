@@ -127,14 +127,6 @@ class Columns:
         """The position of the oldest reading kept."""
         return self.dropped * self.size
 
-    def append_more(self, covers: int) -> None:
-        """Add what is kept of the newest reading beside its stamp and value."""
-        if self.keeps_covers:
-            self.covers.append(covers)
-            self.covered += covers
-        if self.ids is not None:
-            self.ids.append(self.total - 1)
-
     def insert(self, index: int, at: int, value: Any, covers: int) -> None:
         """Add a reading at *index* among the open ones."""
         self.stamps.insert(index, at)

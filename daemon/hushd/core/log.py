@@ -126,7 +126,11 @@ class Log:
         columns.stamps.append(at)
         columns.values.append(value)
         if columns.more:
-            columns.append_more(covers)
+            if columns.keeps_covers:
+                columns.covers.append(covers)
+                columns.covered += covers
+            if columns.ids is not None:
+                columns.ids.append(columns.total - 1)
         try:
             for running in self._eager:
                 running.partial = running.absorb(running.partial, value)
@@ -327,7 +331,7 @@ class Log:
         value, at = columns.values[-1], columns.stamps[-1]
         try:
             for running in self._waiting:
-                extra = at if running.kernel.wants == "time" else columns.covers[-1] / SECOND
+                extra = at if running.timed else columns.covers[-1] / SECOND
                 running.partial = running.absorb(running.partial, value, extra)
         except Exception:  # noqa: BLE001  the plugin's; it must not cost the reading
             self._fall_behind(self._waiting)
@@ -389,5 +393,4 @@ class Log:
             partials = [codec.decode(each, view.example) for each in stored["partials"]]
             view.load(stored["head"], stored["reach"], stored["places"], partials)
         else:
-            view.spoil(stored["head"])
-            view.prepare()
+            view.spoil(stored["head"])  # as it was: to be made anew by the next query

@@ -87,13 +87,14 @@ class Running:
     each when the next comes, for only then is settled what it covers.
     """
 
-    __slots__ = ("_columns", "_start", "absorb", "behind", "kernel", "partial")
+    __slots__ = ("_columns", "_start", "absorb", "behind", "kernel", "partial", "timed")
 
     def __init__(self, columns: Columns, kernel: Kernel, start: int) -> None:
         """Begin at the position *start*."""
         self._columns = columns
         self.kernel = kernel
         self.absorb = kernel.absorb
+        self.timed = kernel.wants == "time"
         self.restart(start)
 
     def restart(self, start: int) -> None:
