@@ -36,7 +36,7 @@ define ready
 		fi; \
 	fi; \
 	if command -v uv >/dev/null 2>&1; then \
-		uv pip install -qq --python $(PYTHON) $(2); \
+		uv pip install --quiet --python $(PYTHON) $(2); \
 	else \
 		$(PYTHON) -m pip install -qq 'pip>=25.1'; \
 		$(PYTHON) -m pip install -qq $(2); \
