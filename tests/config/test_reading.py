@@ -403,7 +403,7 @@ OWN = Catalog(
         "all": NotifierType(
             "all",
             "",
-            lambda *_: None,  # type: ignore[arg-type,return-value]
+            lambda *_: None,  # type: ignore[arg-type,return-value]  # never opened
             (
                 Option("text", "", "text", default="a"),
                 Option("url", "", "url"),

@@ -175,7 +175,7 @@ def test_a_civil_time_stands_in_the_zone():
 
 
 @given(
-    st.datetimes(datetime(2000, 1, 2), datetime(2100, 12, 30)),  # noqa: DTZ001
+    st.datetimes(datetime(2000, 1, 2), datetime(2100, 12, 30)),  # noqa: DTZ001  a civil time
     st.integers(-14 * 60, 14 * 60),
     st.sampled_from("Tt "),
 )
@@ -185,7 +185,7 @@ def test_rfc3339_agrees_with_datetime(civil, minutes, separator):
     assert parse_stamp(aware.isoformat(separator)) == expected
 
 
-@given(st.datetimes(datetime(2000, 1, 2), datetime(2100, 12, 30)))  # noqa: DTZ001
+@given(st.datetimes(datetime(2000, 1, 2), datetime(2100, 12, 30)))  # noqa: DTZ001  a civil time
 def test_civil_times_agree_with_datetime(civil):
     expected = (civil.replace(tzinfo=BERLIN).astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
     assert stamp_parser("rfc3339", BERLIN)(civil.isoformat()) == expected * 1_000

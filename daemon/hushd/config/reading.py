@@ -1,12 +1,13 @@
 """Files in, a checked configuration out."""
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 from hushd.config.compile import compile_config
 from hushd.config.document import MAX_BYTES, Node, parse
 from hushd.config.language import PLUGINS, language
-from hushd.config.problems import ConfigError, Mark, Problem, Report, Source, in_order
+from hushd.config.problems import ConfigError, Mark, Report, Source, in_order
 from hushd.config.records import Config
 from hushd.config.sensors import Named
 from hushd.config.shape import BAD, Section, Table
@@ -127,7 +128,7 @@ def _compile(
     config = compile_config(path, main, named, catalog, report, for_run=for_run)
     if config is None:
         raise ConfigError(report.problems)
-    return _with_warnings(config, report.problems)
+    return replace(config, warnings=in_order(report.problems))
 
 
 def _section(table: Table, root: Node, report: Report) -> Section | None:
@@ -157,9 +158,3 @@ def _merge(sections: list[Section], report: Report) -> dict[str, Named]:
 
 def _place(mark: Mark) -> str:
     return f"{mark.source.name}:{mark.line}"
-
-
-def _with_warnings(config: Config, problems: list[Problem]) -> Config:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(config, warnings=in_order(problems))

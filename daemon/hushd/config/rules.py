@@ -292,7 +292,7 @@ class RuleBook:
         chosen = [key for key in COMPARISONS if key in inner]
         if len(chosen) != 1 or not inner.ok(chosen[0]):
             return None
-        comparison: Comparison = chosen[0]  # type: ignore[assignment]
+        comparison: Comparison = chosen[0]  # type: ignore[assignment]  # one of COMPARISONS
         bound, clear = _bound(inner[comparison]), inner["clear"]
         for key in (comparison, "clear"):
             value = inner[key]

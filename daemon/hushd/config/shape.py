@@ -522,11 +522,8 @@ class Table(Shape):
     initials: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.words = f"[{self.name}](#{self.name.replace(' ', '-')})"
         self.initials.update((name, key.initial()) for name, key in self.keys.items())
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        return f"[{self.name}](#{self.name.replace(' ', '-')})"
 
     def read(self, node: Node, report: Report) -> Any:
         if node.kind != "map":
