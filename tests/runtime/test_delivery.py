@@ -186,7 +186,7 @@ def test_workers_are_not_replaced_without_end(office):
     releases = []
     delivery.tell([change("warning")])
     for opened in (1, 2, 3):
-        eventually(lambda: delivery.watch() is None and mail.opened == opened)  # noqa: B023
+        eventually(lambda: delivery.watch() is None and mail.opened == opened)  # noqa: B023  called before the next round
         mail.hang = threading.Event()
         releases.append(mail.hang)
         delivery.tell([change("critical" if opened % 2 else "warning")])

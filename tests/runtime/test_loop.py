@@ -25,9 +25,11 @@ CONFIG = """\
 version: 1
 sensors:
   noise: {topic: "home/{room}/noise", interval: 1s}
+  heat: {topic: "home/{room}/heat", interval: 1s, expect: [{room: cellar}]}
 notifiers:
   phone: {type: log}
 rules:
+  hot: {watch: heat, measure: last, warning: {above: 40}, no_data: {after: 200ms}, notify: [phone]}
   loud: {watch: noise, measure: last, warning: {above: 70, for: 300ms}, notify: [phone]}
 """
 
@@ -114,9 +116,16 @@ def test_commit_then_acknowledge_then_nobody_is_told_before_it_is_kept(place):
 def test_news_of_the_connection_reach_the_engine(place):
     place.inbox.announce(Connected())
     place.inbox.announce(Disconnected("gone"))
+    time.sleep(0.4)
+    assert place.happened == []
+
+
+def test_silence_is_nobody_s_fault_while_the_broker_is_away(place):
+    time.sleep(0.4)  # longer than the cellar may be silent
+    assert place.happened == []
     place.inbox.announce(Connected())
-    place.send("75")
     place.wait_for("tell raised")
+    assert place.happened == ["commit 0 ['raised', 'no_data']", "tell raised"]
 
 
 def test_it_sleeps_when_nothing_is_due(place):

@@ -57,7 +57,7 @@ class Loop:
 
     def run(self) -> None:
         """Work until told to stop, then say what was left to say."""
-        self._advance()
+        self._connection(connected=False)  # until the source says otherwise
         while True:
             event = self._inbox.take(self._patience())
             if isinstance(event, Stop):

@@ -133,7 +133,7 @@ class MqttSource:
         jitter = random.uniform(1.0, 1.5)  # noqa: S311  not a secret
         client.reconnect_delay_set(
             FIRST_PAUSE * jitter,  # type: ignore[arg-type]  # a float serves as well
-            LONGEST_PAUSE / jitter,  # type: ignore[arg-type]
+            LONGEST_PAUSE / jitter,  # type: ignore[arg-type]  # likewise
         )
 
     def _complain(self, event: str, **fields: str) -> None:
