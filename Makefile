@@ -15,32 +15,36 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # $(call ready,NAME,REQUIREMENTS): a virtual environment that holds REQUIREMENTS, or a
 # plain sentence that says what is missing.  .venv/NAME.stamp remembers for what it was made.
+# Where uv is there but cannot do it (another idea of certificates or mirrors), pip does.
 define ready
 	@set -eu; \
 	want="$$(cksum < pyproject.toml) $$PWD"; \
 	if [ -x $(PYTHON) ] && [ "$$(cat .venv/$(1).stamp 2>/dev/null)" = "$$want" ]; then exit 0; fi; \
 	echo "== setup: .venv ($(1))"; \
-	if ! { [ -x $(PYTHON) ] && $(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null; }; then \
-		base=; \
-		for name in python3.14 python3.13 python3.12 python3.11 python3 python; do \
-			if "$$name" -c '$(NEW_ENOUGH)' 2>/dev/null; then base="$$name"; break; fi; \
-		done; \
+	base=; \
+	for name in python3.14 python3.13 python3.12 python3.11 python3 python; do \
+		if "$$name" -c '$(NEW_ENOUGH)' 2>/dev/null; then base="$$name"; break; fi; \
+	done; \
+	if [ -x $(PYTHON) ] && $(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null; then fresh=; else fresh=yes; fi; \
+	if command -v uv >/dev/null 2>&1; then \
+		if { [ -z "$$fresh" ] || { rm -rf .venv && uv venv --quiet --python "$${base:->=3.11}" .venv; }; } \
+			&& uv pip install --quiet --python $(PYTHON) $(2); then \
+			echo "$$want" > .venv/$(1).stamp; exit 0; \
+		fi; \
+		echo 'uv could not do it, pip is tried'; \
+	fi; \
+	if [ -z "$$base" ]; then \
+		echo "hushd needs Python 3.11 or newer; on Debian: apt install python3 python3-venv" >&2; exit 1; \
+	fi; \
+	if [ -n "$$fresh" ] || ! $(PYTHON) -m pip --version >/dev/null 2>&1; then \
 		rm -rf .venv; \
-		if command -v uv >/dev/null 2>&1; then \
-			uv venv --quiet --python "$${base:->=3.11}" .venv; \
-		elif [ -z "$$base" ]; then \
-			echo "hushd needs Python 3.11 or newer; on Debian: apt install python3 python3-venv" >&2; exit 1; \
-		elif ! "$$base" -m venv .venv; then \
+		if ! "$$base" -m venv .venv; then \
 			rm -rf .venv; \
 			echo "$$base cannot make a virtual environment; on Debian: apt install python3-venv" >&2; exit 1; \
 		fi; \
 	fi; \
-	if command -v uv >/dev/null 2>&1; then \
-		uv pip install --quiet --python $(PYTHON) $(2); \
-	else \
-		$(PYTHON) -m pip install -qq 'pip>=25.1'; \
-		$(PYTHON) -m pip install -qq $(2); \
-	fi; \
+	$(PYTHON) -m pip install -qq 'pip>=25.1'; \
+	$(PYTHON) -m pip install -qq $(2); \
 	echo "$$want" > .venv/$(1).stamp
 endef
 NEW_ENOUGH := import sys, venv; sys.exit(sys.version_info < (3, 11))
