@@ -143,7 +143,9 @@ SENSOR = Table(
             "number",
         ),
         "time": Key(
-            Either(one=Text("where it stands"), named=TIME, example='write "json:ts"'),
+            Either(
+                one=Text("where it stands"), named=TIME, example='write "json:ts"', short="path"
+            ),
             "where the time is read from; the short form is its `path`",
             otherwise="when the message arrived",
         ),
@@ -480,7 +482,7 @@ _TYPE = Key(Text("name"), "the plugin that tells; `hushd plugins` lists them", r
 _SHARED_KEYS = {
     "sensors": Key(
         _named(
-            Either(one=Text("topic filter"), named=SENSOR, example="write a topic"),
+            Either(one=Text("topic filter"), named=SENSOR, example="write a topic", short="topic"),
             "mapping of name to [sensor](#sensor), or to its topic alone",
         ),
         "what is measured",

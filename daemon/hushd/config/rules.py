@@ -70,7 +70,7 @@ class RuleBook:
                 out.append(rule)
         for sensor, rules in self.silent.items():
             section = self.parts[sensor].section
-            if section is not None and section["expect"] and not section["interval"]:
+            if section["expect"] and not section["interval"]:
                 names = ", ".join(rules)
                 self.report.warn(
                     section.place("expect"),
@@ -238,12 +238,14 @@ class RuleBook:
         samples = self.pick(section, "min_samples") or 1
         coverage = self.pick(section, "min_coverage")
         always = aggregator is not None and aggregator.always
-        if over.count is not None and samples > over.count and "min_samples" in section:
-            self.report.error(
-                section.place("min_samples"),
-                f"the window never holds {samples} readings",
-                f"write at most {over.count}",
-            )
+        if over.count is not None and samples > over.count:
+            if "min_samples" in section:
+                self.report.error(
+                    section.place("min_samples"),
+                    f"the window never holds {samples} readings",
+                    f"write at most {over.count}",
+                )
+            samples = over.count
         if "min_coverage" in section and coverage is not None:
             if always and aggregator is not None:
                 why = f'"{aggregator.name}" is judged however full the window is'
@@ -419,8 +421,6 @@ class RuleBook:
     def expects(self, name: str, parts: SensorParts, each: tuple[str, ...]) -> None:
         """Complain when an expected series cannot be told apart as the rule does."""
         section = parts.section
-        if section is None:
-            return
         for mark, entry in section["expect"] or ():
             lacking = [label for label in each if label not in entry]
             if lacking and all(label in parts.sensor.labels for label in entry):

@@ -22,7 +22,7 @@ class SensorParts(NamedTuple):
     """What rules need to know of a sensor."""
 
     sensor: Sensor
-    section: Section | None  # None: the short form
+    section: Section
 
 
 class Sensors:
@@ -48,21 +48,16 @@ class Sensors:
                 out[name] = config
         return out
 
-    def sensor(self, name: str, mark: Mark, value: Section | str) -> SensorConfig | None:
-        section = value if isinstance(value, Section) else None
-        topic = section["topic"] if section else value
-        where = section.place("topic") if section else mark
-        if section is not None and not topic:
+    def sensor(self, name: str, mark: Mark, section: Section) -> SensorConfig | None:
+        topic = section["topic"]
+        if not topic:
             return None
         try:
-            template = TopicTemplate.parse(str(topic))
+            template = TopicTemplate.parse(topic)
         except ValueError as exc:
-            self.report.error(where, f'cannot use "{shorten(str(topic))}" as a topic', str(exc))
+            place = section.place("topic")
+            self.report.error(place, f'cannot use "{shorten(topic)}" as a topic', str(exc))
             return None
-        if section is None:
-            record = Sensor(name, tuple(sorted(template.labels)))
-            self.parts[name] = SensorParts(record, None)
-            return self.reader(name, mark, None, template)
         payload: Named = section["labels"] or {}
         for label, (at, _) in payload.items():
             if label in template.labels:
@@ -106,13 +101,13 @@ class Sensors:
         return tuple(out)
 
     def reader(
-        self, name: str, mark: Mark, section: Section | None, template: TopicTemplate
+        self, name: str, mark: Mark, section: Section, template: TopicTemplate
     ) -> SensorConfig | None:
         """Return the sensor with its decoder built."""
-        if section is not None and not section.ok("value", "time", "labels"):
+        if not section.ok("value", "time", "labels"):
             return None
-        asked = section["value"] if section else "number"
-        where = section.place("value") if section and "value" in section else mark
+        asked = section["value"]
+        where = section.place("value") if "value" in section else mark
         decoder_name, _, argument = asked.partition(":")
         decoder = self.catalog.decoders.get(decoder_name)
         if decoder is None:
@@ -120,8 +115,7 @@ class Sensors:
             self.report.error(where, f'unknown decoder "{shorten(decoder_name)}"', *hints)
             return None
         steps = [(where, asked, Wanted(argument))]
-        if section is not None:
-            steps += self.further(section, decoder_name, steps[0][2])
+        steps += self.further(section, decoder_name, steps[0][2])
         decode = None
         for at, text, step in steps:  # each adds one thing, so that the right one is blamed
             try:
@@ -138,8 +132,6 @@ class Sensors:
                 return None
         if decode is None:
             return None
-        if section is None:
-            return SensorConfig(name, template, decoder_name, decode)
         return SensorConfig(
             name,
             template,
@@ -154,14 +146,12 @@ class Sensors:
         self, section: Section, decoder: str, wanted: Wanted
     ) -> Iterable[tuple[Mark, str, Wanted]]:
         """Yield what else the decoder must find: the time, then one more label each."""
-        time = section["time"]
+        time: Section | None = section["time"]
         if time is not None:
-            inner = time if isinstance(time, Section) else None
-            text = inner["path"] if inner else time
-            mark = inner.place("path") if inner else section.place("time")
+            text, mark = time["path"], time.place("path")
             path = self.argument(text, mark, decoder, "time") if text else None
-            zone = self.time_zone(inner) if inner and inner["zone"] else self.place.zone
-            form: StampFormat = (inner["format"] if inner else None) or "auto"
+            zone = self.time_zone(time) if time["zone"] else self.place.zone
+            form: StampFormat = time["format"] or "auto"
             if path is not None:
                 wanted = wanted._replace(time=path, stamp=stamp_parser(form, zone))
                 yield mark, text, wanted

@@ -415,11 +415,13 @@ class Either(Shape):
         several: Shape | None = None,  # a list
         named: Shape | None = None,  # a mapping
         example: str = "",
+        short: str = "",  # the key of the mapping that a scalar stands for
     ) -> None:
         self.one = one
         self.several = several
         self.named = named
         self.example = example
+        self.short = short
         self.words = ", or ".join(shape.words for shape in self.shapes())
 
     def shapes(self) -> list[Shape]:
@@ -435,7 +437,12 @@ class Either(Shape):
             what = {"list": "a list", "map": "a mapping"}.get(node.kind, f'"{shorten(node.raw)}"')
             report.error(node.mark, f"{what} does not fit here", *_some(self.example))
             return BAD
-        return shape.read(node, report)
+        value = shape.read(node, report)
+        if self.short and shape is self.one and isinstance(self.named, Table) and value is not BAD:
+            section = Section(self.named, node.at)
+            section.put(self.short, node.at, node.mark, value)
+            return section
+        return value
 
     def schema(self) -> Json:
         return {"anyOf": [shape.schema() for shape in self.shapes()]}
