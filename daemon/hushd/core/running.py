@@ -132,12 +132,14 @@ class Following(Running):
     def refresh(self) -> None:
         """Absorb what has come since; it stays behind."""
         columns, kernel = self._columns, self.kernel
-        end = columns.total - kernel.pending
-        if end - self._upto == 1 and not kernel.pending:
+        end = columns.sealed + len(columns.stamps) - kernel.pending
+        missing = end - self._upto
+        if missing == 1 and not kernel.pending:
             self.partial = self.absorb(self.partial, columns.values[-1])
-        elif end > self._upto:
+            self._upto = end
+        elif missing > 0:
             self.partial = kernel.fold(self.partial, columns, self._upto, end)
-        self._upto = max(end, self._upto)
+            self._upto = end
 
     def part(self, end: int) -> Any:
         """Return the partial of the settled readings up to the position *end*."""

@@ -219,16 +219,18 @@ class AggregateView(View):
         absorbed here, each time.
         """
         columns = self._columns
-        counted = self._counted
-        if now >= self._leaves or (counted and columns.total > self._full):
+        beyond = 0  # so many leave by number
+        if self._counted:
+            beyond = columns.sealed + len(columns.stamps) - self._full
+        if now >= self._leaves or beyond > 0:
             front = self._front
             left = len(front)
-            if left > 1 and not (counted and columns.total - 1 > self._full):
+            if left > 1 and beyond <= 1:
                 leaves = self._stamps[1 - left] + self._span
                 if leaves > now:  # only the oldest leaves: the usual case
                     front.pop()
                     self._leaves = leaves
-                    if counted:
+                    if self._counted:
                         self._full += 1
                 else:
                     self._evict(now)
@@ -241,7 +243,7 @@ class AggregateView(View):
             back.refresh()
         partial = back.partial
         front = self._front
-        if self._pending and self._reach - len(front) < columns.total:
+        if self._pending and self._reach - len(front) < columns.sealed + len(columns.stamps):
             seconds = self.wants == "seconds"
             extra = columns.covers[-1] / SECOND if seconds else columns.stamps[-1]
             partial = self._absorb(partial, columns.values[-1], extra)
