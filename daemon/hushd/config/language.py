@@ -39,7 +39,7 @@ COMPARISONS = ("above", "below", "at_least", "at_most", "outside", "inside")
 NAME = Text(
     "name",
     "[a-z0-9][a-z0-9-]{0,62}",
-    'write small letters, digits and "-", as in "night-noise"',
+    'write small letters, digits and "-", at most 63, as in "night-noise"',
 )
 LABEL_NAME = Text(
     "label", "[a-z][a-z0-9_]*", 'write small letters, digits and "_", as in "room" or "point_2"'
@@ -482,7 +482,12 @@ _TYPE = Key(Text("name"), "the plugin that tells; `hushd plugins` lists them", r
 _SHARED_KEYS = {
     "sensors": Key(
         _named(
-            Either(one=Text("topic filter"), named=SENSOR, example="write a topic", short="topic"),
+            Either(
+                one=Text("topic filter"),
+                named=SENSOR,
+                example='write its topic, such as "home/{room}/noise"',
+                short="topic",
+            ),
             "mapping of name to [sensor](#sensor), or to its topic alone",
         ),
         "what is measured",

@@ -205,7 +205,7 @@ class Window(Scalar):
         match = re.fullmatch(r"([1-9][0-9]{0,5}) samples?", node.raw)
         if match:
             return None, int(match[1])
-        if "sample" in node.raw:
+        if "sample" in node.raw.lower():
             raise ValueError('write a number from 1 to 999999: "20 samples"')
         ns = duration(node.raw)
         if not ns:
