@@ -146,6 +146,7 @@ def test_stamps_are_exact(form, value, ns):
         ("auto", "22:15:28", "not a time"),
         ("auto", "2025-02-30T22:15:28Z", "not a time"),
         ("auto", "2025-W12-6T22:15:28Z", "not a time"),
+        ("auto", "2025-03-22T22:15:28+24:00", "not a time"),
         ("auto", "yesterday", "not a time"),
         ("auto", "", "not a time"),
         ("auto", "٢٠٢٥-٠٣-٢٢T22:15:28Z", "not a time"),
@@ -164,6 +165,12 @@ def test_stamps_are_exact(form, value, ns):
 def test_what_is_no_stamp_is_refused_with_the_reason(form, value, why):
     with pytest.raises(ValueError, match=why):
         stamp_parser(form)(value)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
+def test_the_ends_of_the_calendar_do_no_harm(text):
+    with pytest.raises(ValueError, match="clock"):
+        stamp_parser("auto", BERLIN)(text)
 
 
 def test_a_civil_time_stands_in_the_zone():
