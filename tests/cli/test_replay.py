@@ -1,6 +1,9 @@
 """``hushd replay``: the journal on standard output, and nothing else there."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -80,6 +83,23 @@ def test_until_lets_time_pass(hushd, day, tmp_path):
     assert silent == ["10:05:00", "10:09:00"]  # five minutes after the last of each room
 
 
+def test_a6_a_sensor_that_sends_only_nan_is_silent(hushd, tmp_path):
+    config = tmp_path / "hushd.yaml"
+    config.write_text(config.read_text().replace("unit: dBA", "unit: dBA, interval: 1m"))
+    payloads = ["50", *["NaN"] * 9, "30"]
+    lines = [
+        json.dumps({"at": 1742601600 + 60 * n, "topic": "home/attic/noise", "payload": payload})
+        for n, payload in enumerate(payloads)
+    ]
+    (tmp_path / "nan.jsonl").write_text("\n".join(lines))
+    done = hushd("replay", "-c", "hushd.yaml", "nan.jsonl")
+    assert [(at, event) for at, rule, event in events(done) if rule == "loud"] == [
+        ("00:05:00", "no_data"),
+        ("00:10:00", "data_back"),
+    ]
+    assert "rejected: 9 not_finite (noise)" in done.stderr
+
+
 @pytest.mark.parametrize("text", ["soon", "2025-03-22T11:00:00"])
 def test_until_must_be_a_time(hushd, day, text):
     done = hushd("replay", "-c", "hushd.yaml", day, "--until", text)
@@ -151,3 +171,21 @@ def test_a_bad_configuration_is_78(hushd, day, tmp_path):
     done = hushd("replay", "-c", "hushd.yaml", day)
     assert done.returncode == 78
     assert done.stdout == ""
+
+
+def test_a_progress_bar_for_who_is_watching(hushd, day, tmp_path):
+    terminal, stderr = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "hushd", "replay", "-c", "hushd.yaml", day],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    ) as process:
+        os.close(stderr)
+        out, _ = process.communicate(timeout=60)
+    seen = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert seen.startswith("\r[")
+    assert "%" in seen
+    assert out == hushd("replay", "-c", "hushd.yaml", day).stdout

@@ -24,6 +24,7 @@ def logged(stream: io.StringIO) -> str:
 def test_json_lines_where_there_is_no_terminal():
     line = logged(io.StringIO())
     assert line.count("\n") == 1
+    assert line.startswith('{"timestamp": ')
     record = json.loads(line)
     assert record.pop("timestamp").endswith("Z")
     assert record == {

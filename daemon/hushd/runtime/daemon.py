@@ -71,6 +71,7 @@ def serve(
             log=log,
         ).run()
     finally:
+        inbox.close()
         source.stop()
         delivery.close()
         store.close()

@@ -92,7 +92,7 @@ class Writer:
 def _in_order(logger: Any, name: str, event: MutableMapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001  structlog's interface
     """Return a line's fields, what every line has first."""
     first = ("timestamp", "level", "event")
-    return {key: event.pop(key) for key in first if key in event} | event
+    return {**{key: event[key] for key in first if key in event}, **event}
 
 
 def _writing(stream: IO[str]) -> Callable[[str], object]:

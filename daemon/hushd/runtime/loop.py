@@ -65,7 +65,6 @@ class Loop:
                 break
             self._handle(event)
             self._look_around()
-        self._inbox.close()
         now = self._clock.now()
         if now is None and self._intake.accepted:
             now = self._engine.now

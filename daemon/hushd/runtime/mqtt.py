@@ -122,7 +122,11 @@ class MqttSource:
         )
         before = set(threading.enumerate())
         client.loop_start()
-        self._threads = [thread for thread in threading.enumerate() if thread not in before]
+        self._threads = [
+            thread
+            for thread in threading.enumerate()
+            if thread.name.startswith("paho-") and thread not in before
+        ]
         return client
 
     def _thread_lives(self) -> bool:
