@@ -318,7 +318,7 @@ class Touchy:
         self.part = part
         self.how = Aggregation(lambda: "", self.unit, self.combine, self.finalize)
 
-    def unit(self, x: Any) -> str:
+    def unit(self, x: Any, *_: Any) -> str:
         if self.part == "unit" and x == "bad":
             raise ZeroDivisionError
         return f"{x};"
@@ -356,6 +356,43 @@ def test_an_aggregation_that_raises_costs_only_the_windows_that_hold_the_reading
             else:
                 assert view.value(at) == healthy.value(at)
     assert len(log) <= 5 + 2 * chunk
+
+
+@pytest.mark.parametrize("wants", ["value", "seconds", "time"])
+@pytest.mark.parametrize("slack", [0, 3])
+def test_a_view_added_late_over_a_bad_reading_recovers_when_that_leaves(wants, slack):
+    log = Log(chunk=4, slack=slack, covers=True)
+    early = log.view(Touchy("unit").how, wants, count=3)
+    for at in range(9):
+        log.append(at, "bad" if at in (2, 7) else at, 5)
+    late = log.view(Touchy("unit").how, wants, count=3)
+    for view in (early, late):
+        with pytest.raises(ZeroDivisionError):
+            view.value(9)
+        assert view.samples(9) == 3
+    for at in (9, 10):
+        log.append(at, at, 5)
+    assert early.value(10) == late.value(10) == "8;9;10;"
+
+
+def test_an_index_that_refuses_a_late_reading_is_made_anew():
+    class Index(HeapMedian):
+        __slots__ = ()
+
+        def add(self, event_id: int, value: Any) -> None:
+            if value == "bad":
+                raise ZeroDivisionError
+            super().add(event_id, value)
+
+    log = Log(chunk=4, slack=4)
+    view = log.view(Index, span=5)
+    for at in range(8):
+        log.append(at, at)
+    assert view.value(7) == 5
+    assert log.append(6, "bad")
+    with pytest.raises(ZeroDivisionError):
+        view.value(10)
+    assert view.value(11) == 7
 
 
 def test_an_index_that_raises_is_made_anew():

@@ -13,7 +13,7 @@ from typing import Any
 FLAT = 2048
 
 #: how long blocks are made; they split at twice this and merge below half
-LOAD = 512
+LOAD = 256
 
 
 class OrderIndex:

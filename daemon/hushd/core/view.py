@@ -204,7 +204,7 @@ class AggregateView(View):
         try:
             self._rebuild(BEFORE)
         except Exception:  # noqa: BLE001  the plugin's; value() will meet it again
-            self.spoil(self.head)
+            return
 
     def spoil(self, head: int) -> None:
         """Begin at *head*, and leave it to the next query to make everything anew."""
@@ -357,22 +357,31 @@ class AggregateView(View):
         self._middle = self._queue.value()
 
     def _rebuild(self, now: int) -> None:
-        """Make everything anew from the log."""
+        """Make everything anew from the log, as the window is at *now*."""
+        columns = self._columns
+        start = min(self.head, columns.sealed)
+        head = bounds(columns, now, self._span, self._count, start)
+        try:
+            self._sum_up(start)
+            if head != start:
+                self._leave(head)
+            self.stale = False
+        except Exception:
+            self.spoil(head)
+            raise
+        finally:
+            self._begin(now)
+
+    def _sum_up(self, start: int) -> None:
+        """Put the sealed readings from *start* on into a new queue, and none into the front."""
         columns, kernel = self._columns, self._kernel
-        size, sealed = columns.size, columns.sealed
-        head = start = min(self.head, sealed)
+        self._front = []
+        self._reach = start
+        self._back = self._shared
         queue = ChunkQueue(kernel.combine, kernel.empty())
-        while start < sealed:
-            end = (start // size + 1) * size
+        while start < columns.sealed:
+            end = (start // columns.size + 1) * columns.size
             queue.push(kernel.fold(kernel.empty(), columns, start, end))
             start = end
-        self._front = []
         self._queue = queue
         self._middle = queue.value()
-        self._back = self._shared
-        self._reach = head
-        head = bounds(columns, now, self._span, self._count, head)
-        if head != self._reach:
-            self._leave(head)
-        self._begin(now)
-        self.stale = False
