@@ -69,13 +69,12 @@ def test_what_needs_no_broker_does_not_import_its_client(arguments, tmp_path, hu
 
 
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path, hushd):
-    line = json.dumps
     with (tmp_path / "day.jsonl").open("w") as recording:
         for n in range(20_000):
             level = 75 if n % 4 < 2 else 50
             at = 1742601600 + 60 * n
             message = {"at": at, "topic": "home/attic/noise", "payload": str(level)}
-            recording.write(line(message) + "\n")
+            recording.write(json.dumps(message) + "\n")
     shell = f"{sys.executable} -m hushd replay -c hushd.yaml day.jsonl | head -n 1"
     done = subprocess.run(
         ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False

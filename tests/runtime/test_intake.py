@@ -159,9 +159,8 @@ def test_w33_a_decoder_that_always_raises_rests_and_others_do_not():
     assert len(taken.readings(message(b"14", at=AT + REST))) == 2  # tried again
 
 
-def stamped(**more) -> Decode:
-    wanted = Wanted("level", "ts", (("room", "where"),) if more else (), stamp_parser())
-    return DECODERS["json"].build(wanted)
+def stamped() -> Decode:
+    return DECODERS["json"].build(Wanted("level", "ts", (), stamp_parser()))
 
 
 NANOSECONDS = 1525356000_123_456_128
