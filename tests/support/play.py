@@ -16,7 +16,7 @@ S = SECOND
 def limit(severity: str, comparison: str, bound: Any, clear: Any = None, **waits: float) -> Limit:
     """A limit; `wait` and `clear_wait` in seconds."""
     ns = {name: int(seconds * S) for name, seconds in waits.items()}
-    return Limit(severity, comparison, bound, clear, **ns)  # type: ignore[arg-type]
+    return Limit(severity, comparison, bound, clear, **ns)  # type: ignore[arg-type]  # words from a table
 
 
 def rule(*limits: Limit, **more: Any) -> Rule:

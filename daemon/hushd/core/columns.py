@@ -10,6 +10,7 @@ import operator
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from hushd.core.aggregation import Wants
@@ -23,6 +24,7 @@ BEFORE = -(1 << 63)
 SECOND = 10**9
 
 _MICROSECOND = 1000
+_MILLISECOND = 1_000_000
 _LAST = operator.attrgetter("last")
 
 
@@ -37,7 +39,7 @@ class Reader(Protocol):
 class Chunk:
     """A fixed number of consecutive readings, sealed."""
 
-    __slots__ = ("_covers", "before", "ids", "last", "stamps", "values")
+    __slots__ = ("_covered", "_scale", "before", "ids", "last", "stamps", "through", "values")
 
     def __init__(self, stamps: list[int], values: list[Any]) -> None:
         """Pack the columns; the other two come where they are kept."""
@@ -45,21 +47,30 @@ class Chunk:
         self.values = pack(values)
         self.last = stamps[-1]
         self.before = 0  # nanoseconds covered by all readings before this chunk
+        self.through = 0  # and by these, too
         self.ids: array[int] | None = None
-        self._covers: array[int] | None = None
+        self._covered: array[int] | None = None  # before each reading, from `before` on
+        self._scale = 1
+
+    def cover(self, before: list[int], through: int) -> None:
+        """Keep how much all readings before each of these covered, and in the end."""
+        self.before = before[0]
+        self.through = through
+        self._covered, self._scale = pack_times([each - before[0] for each in before])
+
+    def covered_before(self, offset: int) -> int:
+        """Return the nanoseconds covered by all readings before that at *offset*."""
+        packed = self._covered
+        return self.before + packed[offset] * self._scale if packed is not None else 0
 
     @property
     def covers(self) -> list[int]:
         """What each reading covers, in nanoseconds."""
-        packed = self._covers
+        packed, scale = self._covered, self._scale
         if packed is None:
             return []
-        scale = _MICROSECOND if packed.typecode == "I" else 1
-        return [each * scale for each in packed]
-
-    @covers.setter
-    def covers(self, covers: list[int]) -> None:
-        self._covers = pack_covers(covers)
+        edges = [*(each * scale for each in packed), self.through - self.before]
+        return list(map(operator.sub, edges[1:], edges))
 
 
 def pack(values: list[Any]) -> "array[float] | list[Any]":
@@ -70,18 +81,22 @@ def pack(values: list[Any]) -> "array[float] | list[Any]":
     return array("d", values)
 
 
-def pack_covers(covers: list[int]) -> "array[int]":
-    """Return *covers* as microseconds in 4 bytes where that is exact, else in 8 bytes."""
-    for each in covers:
-        if each % _MICROSECOND or not 0 <= each < _MICROSECOND << 32:
-            return array("q", covers)
-    return array("I", [each // _MICROSECOND for each in covers])
+def pack_times(times: list[int]) -> "tuple[array[int], int]":
+    """Return rising *times* and the nanoseconds of their unit.
+
+    In 4 bytes each where micro- or milliseconds are exact and fit, else in 8 bytes.
+    """
+    for unit in (_MICROSECOND, _MILLISECOND):
+        if times[0] >= 0 and times[-1] < unit << 32 and not any(each % unit for each in times):
+            return array("I", [each // unit for each in times]), unit
+    return array("q", times), 1
 
 
 class Columns:
     """All readings that some reader may still want."""
 
     __slots__ = (
+        "before",
         "chunks",
         "covered",
         "covers",
@@ -115,6 +130,7 @@ class Columns:
         self.stamps: list[int] = []
         self.values: list[Any] = []
         self.covers: list[int] = []
+        self.before: list[int] = []  # nanoseconds covered before each open reading
         self.ids: list[int] | None = None  # order of arrival, where it is not that of stamps
 
     @property
@@ -132,7 +148,9 @@ class Columns:
         self.stamps.insert(index, at)
         self.values.insert(index, value)
         if self.keeps_covers:
+            reached = self.before[index] if index < len(self.before) else self.covered
             self.covers.insert(index, covers)
+            self.before[index:] = [reached, *(each + covers for each in self.before[index:])]
             self.covered += covers
         if self.ids is not None:
             self.ids.insert(index, self.total - 1)
@@ -149,8 +167,9 @@ class Columns:
         size = self.size
         chunk = Chunk(self.stamps[:size], self.values[:size])
         if self.keeps_covers:
-            chunk.before = self.covered - sum(self.covers)
-            chunk.covers = self.covers[:size]
+            left = self.before[size:]
+            chunk.cover(self.before[:size], left[0] if left else self.covered)
+            self.before = left
             self.covers = self.covers[size:]
         if self.ids is not None:
             chunk.ids = array("q", self.ids[:size])
@@ -219,23 +238,22 @@ class Columns:
 
     def covered_from(self, position: int) -> int:
         """Return the nanoseconds covered by the readings from *position* on."""
-        if position >= self.sealed:
-            return sum(self.covers[position - self.sealed :])
+        sealed = self.sealed
+        if position >= sealed:
+            position -= sealed
+            return self.covered - self.before[position] if position < len(self.before) else 0
         i, offset = divmod(position, self.size)
-        chunk = self.chunks[i - self.dropped]
-        gone = sum(chunk.covers[:offset]) if offset else 0
-        return self.covered - chunk.before - gone
+        return self.covered - self.chunks[i - self.dropped].covered_before(offset)
 
     def reweigh(self, covers: Sequence[int]) -> None:
         """Replace what every reading that is kept covers."""
-        size = self.size
-        self.covered = 0
+        size, before = self.size, list(accumulate(covers, initial=0))
         for i, chunk in enumerate(self.chunks):
-            chunk.covers = list(covers[i * size : (i + 1) * size])
-            chunk.before = self.covered
-            self.covered += sum(chunk.covers)
-        self.covers = list(covers[len(self.chunks) * size :])
-        self.covered += sum(self.covers)
+            chunk.cover(before[i * size : (i + 1) * size], before[(i + 1) * size])
+        open_from = len(self.chunks) * size
+        self.covers = list(covers[open_from:])
+        self.covered = before.pop()
+        self.before = before[open_from:]
 
     def number(self) -> None:
         """Begin to keep the order of arrival; what is there came in order."""

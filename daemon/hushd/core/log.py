@@ -128,6 +128,7 @@ class Log:
         if columns.more:
             if columns.keeps_covers:
                 columns.covers.append(covers)
+                columns.before.append(columns.covered)
                 columns.covered += covers
             if columns.ids is not None:
                 columns.ids.append(columns.total - 1)
@@ -377,8 +378,7 @@ class Log:
         columns.stamps = codec.unpack_stamps(data["stamps"])
         columns.values = codec.unpack_values(data["values"])
         if data["covers"] is not None:
-            columns.covers = codec.unpack_numbers(data["covers"], "q")
-            columns.covered = sum(columns.covers)
+            columns.reweigh(codec.unpack_numbers(data["covers"], "q"))
         if data["ids"] is not None:
             columns.ids = codec.unpack_numbers(data["ids"], "q")
         columns.newest = data["newest"]
