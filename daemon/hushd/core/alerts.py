@@ -262,7 +262,7 @@ class Alert(Alarm):
             transitions = self._settle(at, "value", seen) if moved else ()
         else:
             transitions = ()
-        self.window_at = self.gauge.next_change()
+        self.window_at = self.gauge.next_change
         if (trace := self.link.trace) is not None:
             trace(self._evaluation(at, seen))
         return transitions

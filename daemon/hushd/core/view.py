@@ -92,6 +92,19 @@ class View:
         self._move(now)
         return self._columns.covered_from(self.head)
 
+    def standing(self, now: int) -> tuple[int, int, int | None]:
+        """Return `samples`, `covered` and `next_change` at once, after `value` at *now*."""
+        columns, head = self._columns, self.head
+        samples = columns.sealed + len(columns.stamps) - head
+        if not samples:
+            return 0, 0, None
+        if self._leaves == BEFORE:
+            self._move(now)
+            head = self.head
+            samples = columns.total - head
+        leaves = self._leaves if self._span != ENDLESS and samples else None
+        return samples, columns.covered_from(head), leaves
+
     def next_change(self) -> int | None:
         """Return when the oldest reading leaves by time alone; None if none ever will."""
         if self._span == ENDLESS:

@@ -52,7 +52,18 @@ class Speaker(Protocol):
 class Gauge:
     """One measure over one length of one pool, remembered until something changes."""
 
-    __slots__ = ("_at", "_count", "_empty", "_pool", "_seen", "_span", "_version", "always", "view")
+    __slots__ = (
+        "_at",
+        "_count",
+        "_empty",
+        "_pool",
+        "_seen",
+        "_span",
+        "_version",
+        "always",
+        "next_change",
+        "view",
+    )
 
     def __init__(self, pool: "Pool", aggregator: Aggregator, over: Over, view: View) -> None:
         """Look at *view*, a window of the pool's log."""
@@ -65,6 +76,7 @@ class Gauge:
         self._at: int | None = None
         self._version = -1
         self._seen = Seen(None, 0, None, full=False)
+        self.next_change: int | None = None  # when the oldest reading leaves by age, as last read
 
     def read(self, now: int) -> Seen:
         """Return what the window holds at *now*, which never goes back."""
@@ -73,7 +85,7 @@ class Gauge:
             return self._seen
         view = self.view
         value = view.value(now)
-        samples = view.samples(now)
+        samples, covered, self.next_change = view.standing(now)
         if not samples:
             value = self._empty
         elif value is not None and not math.isfinite(value):
@@ -81,16 +93,12 @@ class Gauge:
         coverage = None
         if self._span is not None and self._count is None and pool.known:
             members = pool.members(now, self._span)
-            coverage = min(1.0, view.covered(now) / (self._span * members)) if members else 0.0
+            coverage = min(1.0, covered / (self._span * members)) if members else 0.0
         full = self._count is None or samples >= self._count
         self._seen = Seen(value, samples, coverage, full)
         self._at = now
         self._version = pool.version
         return self._seen
-
-    def next_change(self) -> int | None:
-        """Return when the oldest reading leaves by age."""
-        return self.view.next_change()
 
 
 class Pool:
