@@ -276,7 +276,7 @@ class Alert(Alarm):
             told += self.look(at)
         moved = False
         for latch in self.latches:
-            if latch.due() == at:
+            if latch.due == at:
                 latch.expire(at)
                 moved = True
                 if latch.state is State.ON:
@@ -289,10 +289,12 @@ class Alert(Alarm):
         """Return when time alone next changes something, if ever; may be early, never late."""
         first = self.window_at
         for latch in self.latches:
-            if (due := latch.due()) is not None and (first is None or due < first):
+            if (due := latch.due) is not None and (first is None or due < first):
                 first = due
-        if (due := self._silent_at()) is not None and (first is None or due < first):
-            first = due
+        if self._after is not None and not self.stale and self.link.online:
+            due = self.quiet_since + self._after
+            if first is None or due < first:
+                first = due
         if (due := self.whole_at) is not None and (first is None or due < first):
             first = due
         return first
@@ -305,7 +307,7 @@ class Alert(Alarm):
         """Go on under changed limits: judged by them at once, no delay ends in the past."""
         for latch in self.latches:
             delay = latch.wait if latch.state is State.PENDING else latch.clear_wait
-            latch.since = max(latch.since, at - delay)
+            latch.set(latch.state, max(latch.since, at - delay))
         self.window_at = at
         return self._settle(at, "rule_changed", None)
 

@@ -22,7 +22,7 @@ class State(IntEnum):
 class Latch:
     """One severity's memory: a state and since when."""
 
-    __slots__ = ("clear_wait", "clears", "limit", "raises", "since", "state", "wait")
+    __slots__ = ("clear_wait", "clears", "due", "limit", "raises", "since", "state", "wait")
 
     def __init__(self, limit: Limit) -> None:
         """Start off."""
@@ -33,11 +33,18 @@ class Latch:
         self.clear_wait = limit.clear_wait
         self.state = State.OFF
         self.since = 0
+        self.due: int | None = None  # when the state has lasted its delay
 
     def set(self, state: State, since: int) -> None:
         """Go to *state*."""
         self.state = state
         self.since = since
+        if state is State.PENDING:
+            self.due = since + self.wait
+        elif state is State.CLEARING:
+            self.due = since + self.clear_wait
+        else:
+            self.due = None
 
     def judge(self, value: float, at: int) -> None:
         """Take an evaluable *value*; between clear and limit only `pending` moves."""
@@ -54,17 +61,9 @@ class Latch:
         elif not self.clears(value):
             self.set(State.ON, at)  # no `for` again; the clear timer starts over
 
-    def due(self) -> int | None:
-        """Return when the state has lasted its delay."""
-        if self.state is State.PENDING:
-            return self.since + self.wait
-        if self.state is State.CLEARING:
-            return self.since + self.clear_wait
-        return None
-
     def expire(self, at: int) -> None:
         """Act on a delay that has passed *at* this instant."""
-        if self.due() == at:
+        if self.due == at:
             self.set(State.ON if self.state is State.PENDING else State.OFF, at)
 
     def fall_silent(self, at: int) -> None:
