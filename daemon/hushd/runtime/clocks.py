@@ -50,14 +50,17 @@ class WallClock:
 
 
 class RecordedClock:
-    """The time at which the messages of a recording came, for ``clock: wall`` in a replay."""
+    """The time at which the messages of a recording came, for ``clock: wall`` in a replay.
+
+    Several may have come at one instant: nothing is advanced to it before the next one.
+    """
 
     def __init__(self) -> None:
         self._last = 0
 
     def arrival(self, received: int) -> int:
-        """Return *received*, or the next instant after the last one handed out."""
-        self._last = max(received, self._last + 1)
+        """Return *received*, or the time of the newest message if that is later."""
+        self._last = max(received, self._last)
         return self._last
 
     def now(self) -> int:
