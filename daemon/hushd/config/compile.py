@@ -13,7 +13,7 @@ from typing import Any
 
 from hushd.config.place import Place
 from hushd.config.problems import Mark, Report
-from hushd.config.records import Config, Internal, Limits, NotifierConfig
+from hushd.config.records import Config, Internal, Limits, Logging, NotifierConfig
 from hushd.config.rules import RuleBook
 from hushd.config.secret import Keeper
 from hushd.config.sensors import Named, Sensors
@@ -60,6 +60,7 @@ def compile_config(
         internal,
         limits,
         catalog,
+        rest.log(),
     )
 
 
@@ -127,6 +128,10 @@ class _Rest:
         if section is None or not section.ok(*Limits.__slots__):
             return Limits()
         return Limits(*(section[key] for key in Limits.__slots__))
+
+    def log(self) -> Logging:
+        section: Section | None = self.main["log"]
+        return Logging() if section is None else Logging(section["level"], section["format"])
 
     def look_for_unused(self) -> None:
         """Say what is configured and does nothing."""

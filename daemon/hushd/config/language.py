@@ -34,6 +34,8 @@ from hushd.core.times import STAMP_FORMATS
 from hushd.plugin.catalog import Catalog
 from hushd.plugin.records import NotifierType
 
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("auto", "console", "json", "journal")
 COMPARISONS = ("above", "below", "at_least", "at_most", "outside", "inside")
 
 NAME = Text(
@@ -364,6 +366,19 @@ INTERNAL = Table(
     },
 )
 
+LOG = Table(
+    "log",
+    {
+        "level": Key(Word(LEVELS), "the least that is worth a line", "info"),
+        "format": Key(
+            Word(FORMATS),
+            "`console` is for people, `json` one object a line, `journal` the fields of systemd's "
+            "journal; `auto` goes by where standard error leads",
+            "auto",
+        ),
+    },
+)
+
 LIMITS = Table(
     "limits",
     {
@@ -519,9 +534,10 @@ def language(catalog: Catalog) -> tuple[Table, Table]:
         "defaults": Key(DEFAULTS, "what rules need not repeat; each key is replaced whole"),
         "rules": shared["rules"],
         "internal": Key(INTERNAL, "who hears of hushd's own troubles"),
+        "log": Key(LOG, "what the daemon says of itself"),
         "limits": Key(LIMITS, "how much there may be of what others can multiply"),
     }
-    later = ("schedules", "store", "web", "log", "allow_exec")
+    later = ("schedules", "store", "web", "allow_exec")
     elsewhere = {key: "it belongs into the main file" for key in main if key not in shared}
     return (
         Table("main file", main, later),

@@ -1,7 +1,7 @@
 """The checked configuration, ready to run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +77,14 @@ class Internal:
 
 
 @dataclass(frozen=True, slots=True)
+class Logging:
+    """What the daemon says of itself, and how."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "console", "json", "journal"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """How much there may be of what others can multiply."""
 
@@ -100,4 +108,5 @@ class Config:
     internal: Internal
     limits: Limits
     catalog: Catalog
+    log: Logging = field(default_factory=Logging)
     warnings: tuple[Problem, ...] = ()
