@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushd.config import ConfigError, Secret, read, read_text
+from hushd.config import ConfigError, Secret, Tls, read, read_text
 from hushd.core.aggregation import Aggregation, Aggregator
 from hushd.core.rules import Limit, Measure, NoData, Over, Sensor
 from hushd.plugin import Catalog, Decoder, NotifierType, Option, Sample, Wanted
@@ -224,6 +224,45 @@ def test_mqtt_limits_and_internal(catalog):
 def test_internal_troubles_go_to_the_default_notifiers(catalog):
     text = HEAD + RULE + "defaults: {notify: {info: [phone], critical: [manager, phone]}}\n"
     assert read_text("x.yaml", text, catalog).internal.notify == ("phone", "manager")
+
+
+@pytest.mark.parametrize(
+    ("mqtt", "port", "tls"),
+    [
+        ("{host: a}", 1883, None),
+        ("{url: 'mqtt://a'}", 1883, None),
+        ("{url: 'mqtts://a'}", 8883, Tls()),
+        ("{url: 'mqtts://a:1'}", 1, Tls()),
+        ("{host: a, tls: {}}", 8883, Tls()),
+        ("{host: a, port: 1883, tls: {}}", 1883, Tls()),
+        ("{url: 'mqtts://a', tls: {ca: /dev/null}}", 8883, Tls(ca=Path("/dev/null"))),
+        ("{host: a, tls: {insecure: true}}", 8883, Tls(insecure=True)),
+    ],
+)
+def test_tls_is_asked_for_by_the_url_or_by_its_section(mqtt, port, tls, catalog):
+    config = read_text("x.yaml", f"{HEAD}{RULE}mqtt: {mqtt}\n", catalog).mqtt
+    assert (config.port, config.tls) == (port, tls)
+
+
+def test_files_of_tls_are_relative_to_the_configuration(tmp_path):
+    (tmp_path / "hushd.yaml").write_text(f"{HEAD}{RULE}mqtt: {{tls: {{ca: site.pem}}}}\n")
+    with pytest.raises(ConfigError, match=r"cannot read site\.pem"):
+        read(tmp_path / "hushd.yaml", for_run=True)
+    (tmp_path / "site.pem").write_text("")
+    config = read(tmp_path / "hushd.yaml", for_run=True)
+    assert config.mqtt.tls == Tls(ca=tmp_path / "site.pem")
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"), [("{}", None), ("{status_topic: off}", ""), ("{status_topic: a/b}", "a/b")]
+)
+def test_the_status_topic(text, topic, catalog):
+    assert read_text("x.yaml", f"{HEAD}{RULE}mqtt: {text}\n", catalog).mqtt.status_topic == topic
+
+
+def test_a_session_may_be_forgone(catalog):
+    config = read_text("x.yaml", f"{HEAD}{RULE}mqtt: {{session_expiry: 0s}}\n", catalog)
+    assert config.mqtt.session_expiry == 0
 
 
 @pytest.mark.parametrize("url", ["mqtt://a:0", "mqtt://a:99999", "mqtt://a:x", "mqtt://", "http://a", "a:1", "mqtt://a/b", "mqtt://a..b", f"mqtt://{'a' * 64}"])  # fmt: skip

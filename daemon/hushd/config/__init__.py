@@ -14,6 +14,7 @@ from hushd.config.records import (
     NotifierConfig,
     SensorConfig,
     Site,
+    Tls,
 )
 from hushd.config.secret import Secret
 
@@ -29,6 +30,7 @@ __all__ = [
     "Secret",
     "SensorConfig",
     "Site",
+    "Tls",
     "read",
     "read_text",
     "render",

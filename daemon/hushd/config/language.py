@@ -81,14 +81,34 @@ SITE = Table(
     later=("holidays",),
 )
 
+TLS = Table(
+    "tls",
+    {
+        "ca": Key(
+            Text("path"),
+            "a file of certificates to trust; relative to the configuration file",
+            otherwise="what the system trusts",
+        ),
+        "cert": Key(
+            Text("path"), "our certificate, for brokers that ask for one", otherwise="none"
+        ),
+        "key": Key(Text("path"), "the key of `cert`", otherwise="in the file of `cert`"),
+        "insecure": Key(
+            Flag(), "`true` talks to whoever answers: neither name nor certificate counts", "false"
+        ),
+    },
+)
+
 MQTT = Table(
     "mqtt",
     {
         "host": Key(Text("host name"), "the broker's name or address", "localhost"),
-        "port": Key(Number(1, 65_535, whole=True), "the broker's port", "1883"),
+        "port": Key(
+            Number(1, 65_535, whole=True), "the broker's port", otherwise="1883; 8883 with TLS"
+        ),
         "url": Key(
             Text("URL"),
-            "host and port in one: `mqtt://broker.lan:1883`",
+            "host and port in one: `mqtt://broker.lan:1883`, or with TLS `mqtts://broker.lan:8883`",
             otherwise="made of host and port",
         ),
         "client_id": Key(
@@ -98,9 +118,20 @@ MQTT = Table(
         ),
         "username": Key(Text(), "who logs in at the broker", otherwise="nobody"),
         "password": Key(SECRET, "where the password is kept", otherwise="none"),
+        "tls": Key(TLS, "encrypt, and whom to trust; `{}` trusts what the system trusts"),
         "keepalive": Key(Span(), "how often an idle connection is probed, 5s to 18h", "30s"),
+        "session_expiry": Key(
+            Span(zero=True),
+            "how long the broker keeps messages for us while we are away; `0s`: not at all",
+            "1d",
+        ),
+        "status_topic": Key(
+            Text("topic or `off`"),
+            "where `online` or `offline` stands, retained; `off`: nowhere",
+            otherwise="`hushd/CLIENT_ID/status`",
+        ),
     },
-    later=("tls", "session_expiry", "status_topic", "ingest"),
+    later=("ingest",),
     apart=(("url", "host"), ("url", "port")),
 )
 

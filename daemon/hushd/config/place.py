@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 
 from hushd.config.problems import Mark, Report, shorten, suggest
-from hushd.config.records import Mqtt, Site
+from hushd.config.records import Mqtt, Site, Tls
 from hushd.config.secret import Keeper, Secret
 from hushd.config.shape import Section
 from hushd.core.times import UNITS, format_duration
@@ -47,8 +47,15 @@ class Place:
             return Mqtt()
         host, port, username = section["host"], section["port"], section["username"]
         password = self.secret(section["password"])
+        tls = self.tls(section["tls"])
         if section["url"]:
-            host, port = self.broker(section["url"], section.place("url"))
+            host, port, encrypted = self.broker(section["url"], section.place("url"))
+            if encrypted:
+                tls = tls or Tls()
+            elif tls is not None:
+                self.report.error(
+                    section.place("url"), "tls with a URL without it", "write mqtts://HOST"
+                )
         elif host and (why := _bad_host(host)):
             self.report.error(section.place("host"), f'cannot use "{shorten(host)}" as a host', why)
         if password is not None and username is None and section.ok("username"):
@@ -64,24 +71,63 @@ class Place:
                 f'cannot use "{format_duration(keepalive)}" as keepalive',
                 "write a duration from 5s to 18h",
             )
+        expiry = section["session_expiry"]
         return Mqtt(
             host or "localhost",
-            port or 1883,
+            port or (1883 if tls is None else 8883),
             section["client_id"],
             username,
             password,
             keepalive or 30 * UNITS["s"],
+            tls,
+            Mqtt().session_expiry if expiry is None else expiry,
+            self.status_topic(section),
         )
 
-    def broker(self, url: str, mark: Mark) -> tuple[str, int]:
-        """Return host and port of a URL."""
-        hint = "write mqtt://HOST or mqtt://HOST:PORT"
-        nothing = "localhost", 1883
+    def tls(self, section: Section | None) -> Tls | None:
+        """Return whom to trust."""
+        if section is None:
+            return None
+        paths = {
+            key: self.keeper.path(section[key], section.place(key))
+            for key in ("ca", "cert", "key")
+            if section[key]
+        }
+        if "key" in paths and "cert" not in paths and section.ok("cert"):
+            self.report.error(section.place("key"), "a key without a certificate", "add cert: PATH")
+        if section["insecure"]:
+            self.report.warn(
+                section.place("insecure"),
+                "whoever answers is taken for the broker, and may read the password",
+                "name the broker's certificate authority: ca: PATH",
+            )
+        return Tls(**paths, insecure=bool(section["insecure"]))
+
+    def status_topic(self, section: Section) -> str | None:
+        """Return the topic; the empty text if there is to be none."""
+        topic: str | None = section["status_topic"]
+        if topic is None:
+            return None
+        if topic == "off":
+            return ""
+        if any(c in "+#" or not c.isprintable() for c in topic) or len(topic.encode()) > 1000:
+            self.report.error(
+                section.place("status_topic"),
+                f'cannot publish to "{shorten(topic)}"',
+                'write a topic without wildcards, as in "hushd/adler/status", or off',
+            )
+        return topic
+
+    def broker(self, url: str, mark: Mark) -> tuple[str, int, bool]:
+        """Return host and port of a URL, and whether it asks for TLS."""
+        hint = "write mqtt://HOST, or mqtts://HOST with TLS, perhaps with :PORT"
+        nothing = "localhost", 1883, False
         scheme, found, rest = url.partition("://")
-        if found and scheme in {"mqtts", "ssl", "ws", "wss"}:
+        if found and scheme in {"ws", "wss"}:
             self.report.error(mark, f'this version does not know "{scheme}://" yet', hint)
             return nothing
-        if not found or scheme not in {"mqtt", "tcp"}:
+        encrypted = scheme in {"mqtts", "ssl"}
+        if not found or not (encrypted or scheme in {"mqtt", "tcp"}):
             self.report.error(mark, f'cannot read "{shorten(_safe(url))}"', hint)
             return nothing
         if "@" in rest:
@@ -97,14 +143,14 @@ class Place:
         authority = expanded.reveal().rstrip("/")
         host, colon, digits = authority.rpartition(":")
         if not colon or authority.endswith("]"):
-            host, digits = authority, "1883"
+            host, digits = authority, "8883" if encrypted else "1883"
         host = host.removeprefix("[").removesuffix("]")
         if not (digits.isascii() and digits.isdigit() and 1 <= int(digits[:6]) <= 65_535):
             self.report.error(mark, "cannot read the port", hint)
             return nothing
         if why := _bad_host(host):
             self.report.error(mark, f'cannot use "{shorten(host)}" as a host', why)
-        return host, int(digits)
+        return host, int(digits), encrypted
 
     def secret(self, section: Section | None) -> Secret | None:
         """Return the secret that a section names."""

@@ -24,6 +24,16 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """Whom to trust, and who we are; verification is on unless written out."""
+
+    ca: Path | None = None  # None: what the system trusts
+    cert: Path | None = None
+    key: Path | None = None
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Mqtt:
     """How to reach the broker."""
 
@@ -33,6 +43,9 @@ class Mqtt:
     username: str | None = None
     password: Secret | None = None
     keepalive: int = 30_000_000_000  # ns
+    tls: Tls | None = None
+    session_expiry: int = 86_400_000_000_000  # ns; 0: the broker keeps nothing for us
+    status_topic: str | None = None  # None: made of the client id; "": nowhere
 
 
 @dataclass(frozen=True, slots=True)

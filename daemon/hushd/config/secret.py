@@ -82,6 +82,16 @@ class Keeper:
         """Return what a file holds."""
         return self._read((self._base or Path()) / name, mark, f"secret file {name}", guard=True)
 
+    def path(self, name: str, mark: Mark) -> Path:
+        """Return the path of a file, which must be readable."""
+        path = (self._base or Path()) / name
+        try:
+            path.open("rb").close()
+        except (OSError, ValueError) as exc:
+            why = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+            self._complain(mark, f"cannot read {name}: {why[:1].lower()}{why[1:]}")
+        return path
+
     def expand(self, text: str, mark: Mark) -> Secret:
         """Return *text* with each ``${NAME}`` replaced from the environment."""
         missing = False
