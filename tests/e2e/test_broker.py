@@ -76,7 +76,7 @@ def test_a_signal_ends_it_in_order(signum, mosquitto, receiver, run):
     began = monotonic()
     assert daemon.stop(signum) == 0
     assert monotonic() - began < 5
-    assert [line["event"] for line in daemon.log][-2:] == ["hushd.stopping", "hushd.stopped"]
+    assert [line["event"] for line in daemon.log][-2:] == ["hushd.stop_requested", "hushd.stopped"]
     assert not any(line["level"] == "error" for line in daemon.log)
 
 
@@ -89,7 +89,7 @@ def test_a_second_signal_ends_it_at_once(mosquitto, receiver, run, eventually):
     broker.publish([("home/attic/noise", "75")])
     daemon.wait_for("alert.changed")
     daemon.child.send_signal(signal.SIGTERM)
-    daemon.wait_for("hushd.stopping")
+    daemon.wait_for("hushd.stop_requested")
     assert daemon.stop(signal.SIGINT) == 128 + signal.SIGINT
 
 

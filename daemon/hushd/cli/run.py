@@ -27,11 +27,11 @@ def run(args: argparse.Namespace) -> int:
     from hushd.runtime import daemon, logs  # noqa: PLC0415  see hushd.cli
     from hushd.runtime.inbox import Inbox  # noqa: PLC0415  likewise
 
-    log, writer = logs.open_log(sys.stderr)
+    log, output = logs.open_log(sys.stderr, config.log.level, config.log.format)
     inbox = Inbox(config.limits.inbox)
     with daemon.signals(inbox):
         for warning in config.warnings:
             log.warning("config.warned", problem=str(warning))
         daemon.serve(config, inbox, log)
-    writer.close()
+    output.writer.close()
     return OK

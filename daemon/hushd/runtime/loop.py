@@ -61,7 +61,7 @@ class Loop:
         while True:
             event = self._inbox.take(self._patience())
             if isinstance(event, Stop):
-                self._log.info("hushd.stopping", signal=event.signum)
+                self._log.info("hushd.stop_requested", signal=event.signum)
                 break
             self._handle(event)
             self._look_around()
