@@ -285,3 +285,98 @@ def test_the_oldest_are_given_up_before_memory_is():
         errands.add(one)
     assert len(errands) == WAITING
     assert errands.given_up == 3
+
+
+# -- the configuration is read again ---------------------------------------------------
+
+
+def way(name: str, phone: Phone, **options) -> Way:
+    return Way(name, NotifierType(name, "", phone.open), options)
+
+
+def again(delivery: Delivery, *ways: Way, site: str = "") -> None:
+    delivery.change(ways, [rule()], site=site, zone=None)
+    delivery.let_go()
+
+
+def test_a_notifier_that_did_not_change_is_not_opened_again(office):
+    mail = Phone()
+    ways = [Way("mail", NotifierType("mail", "", mail.open), {})]
+    delivery = Delivery(ways, [rule()], VolatileStore(), Quiet(), patience=HASTY)
+    delivery.tell([change("warning")])
+    eventually(lambda: len(mail.heard) == 1)
+    again(delivery, *ways)
+    delivery.tell([change(None)])
+    eventually(lambda: len(mail.heard) == 2)
+    assert mail.opened == 1
+    delivery.close(1)
+
+
+def test_one_that_changed_goes_on_where_it_was(office):
+    old, new = Phone(), Phone()
+    delivery = office(mail=old)
+    delivery.tell([change("warning")])
+    eventually(lambda: len(old.heard) == 1)
+    old.failing = True
+    delivery.tell([change("critical")])
+    eventually(lambda: old.tried == 2)
+    again(delivery, way("mail", new))
+    eventually(lambda: new.kinds == ["escalated"])  # that it was raised is known
+    assert old.closed == 1
+
+
+def test_a_change_is_tried_at_once_whatever_the_pause(office):
+    old, new = Phone(), Phone()
+    old.failing = True
+    delivery = office(mail=old, patience=replace(HASTY, first=60, longest=60))
+    delivery.tell([change("warning")])
+    eventually(lambda: delivery.state()["mail"]["failures"] == 1)
+    again(delivery, way("mail", new))
+    eventually(lambda: new.kinds == ["raised"])
+
+
+def test_one_that_is_gone_tells_what_waits_and_ends(office):
+    mail, phone = Phone(), Phone()
+    mail.hang = threading.Event()
+    delivery = office(mail=mail, phone=phone, patience=Patience())
+    delivery.tell([change("warning")])
+    eventually(lambda: mail.tried == 1)
+    again(delivery, way("phone", phone))
+    assert list(delivery.state()) == ["phone"]
+    delivery.tell([change("critical")])
+    eventually(lambda: phone.kinds == ["raised"])
+    assert mail.heard == []
+
+
+def test_who_was_told_hears_the_end_though_the_rule_names_it_no_more(office):
+    mail, phone = Phone(), Phone()
+    delivery = office(mail=mail, phone=phone)
+    delivery.tell([change("critical")])
+    eventually(lambda: len(mail.heard) == len(phone.heard) == 1)
+    delivery.tell([change("warning", notify=(("warning", ("mail",)),))])
+    delivery.tell([change(None, notify=(("warning", ("mail",)),))])
+    eventually(lambda: phone.kinds == ["raised", "cleared"])
+
+
+def test_the_state_says_when_it_went_well_and_when_not(office):
+    mail = Phone()
+    delivery = office(mail=mail)
+    assert delivery.state()["mail"] | {"busy_s": None} == {
+        "type": "mail",
+        "waiting": 0,
+        "told_at": None,
+        "failed_at": None,
+        "error": "",
+        "failures": 0,
+        "given_up": 0,
+        "busy_s": None,
+    }
+    mail.failing = True
+    delivery.tell([change("warning")])
+    eventually(lambda: delivery.state()["mail"]["error"] == "line is down")
+    assert delivery.state()["mail"]["waiting"] == 1
+    mail.failing = False
+    eventually(lambda: delivery.state()["mail"]["told_at"] is not None)
+    state = delivery.state()["mail"]
+    assert state["told_at"] > state["failed_at"]
+    assert (state["failures"], state["waiting"]) == (0, 0)

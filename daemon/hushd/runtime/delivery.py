@@ -69,6 +69,10 @@ class Worker:
         self._replaced: list[float] = []
         self._failures = 0  # in a row
         self._failing_since = 0.0
+        self._changed_way = False
+        self._told_at: int | None = None  # wall time of the last success, ns
+        self._failed_at: int | None = None
+        self._error = ""  # of the last failure
         self._thread = self._start()
 
     def add(self, transitions: Iterable[Transition]) -> None:
@@ -77,6 +81,38 @@ class Worker:
             for transition in transitions:
                 self._errands.add(transition)
             self._changed.notify_all()
+
+    def change(self, way: Way, context: Context, zone: tzinfo | None) -> None:
+        """Go on in another way, with the next delivery; what waits and was told stays."""
+        with self._changed:
+            self._zone = zone
+            if (way, context.site) == (self._way, self._context.site):
+                return
+            self._context = context
+            self._way = way  # after the context: `_run` reads them the other way round
+            self._errands.follow(every=way.type.every)
+            self._changed_way = True
+            self._changed.notify_all()
+
+    def knows_of(self, transition: Transition) -> bool:
+        """Say whether it was told of the alert, and not that all is well again."""
+        with self._changed:
+            return self._errands.knows_of((transition.rule, transition.labels))
+
+    def state(self) -> dict[str, Any]:
+        """Return how it fares."""
+        with self._changed:
+            since = self._busy_since
+            return {
+                "type": self._way.type.name,
+                "waiting": len(self._errands),
+                "told_at": self._told_at,
+                "failed_at": self._failed_at,
+                "error": self._error,
+                "failures": self._failures,
+                "given_up": self._errands.given_up,
+                "busy_s": None if since is None else round(time.monotonic() - since, 1),
+            }
 
     def watch(self) -> None:
         """Replace the thread if it hangs."""
@@ -117,13 +153,18 @@ class Worker:
     def _run(self, generation: int) -> None:
         """Tell what there is to tell until closed or replaced."""
         notifier: Notifier | None = None
+        opened: Way | None = None
         while True:
             errand = self._next(generation)
             if errand is None:
                 break
+            way = self._way
+            if way is not opened:
+                self._let_go(notifier)
+                notifier, opened = None, way
             try:
                 if notifier is None:
-                    notifier = self._way.type.open(self._way.options, self._context)
+                    notifier = way.type.open(way.options, self._context)
                 notifier.send(
                     notes.write(
                         errand.transition,
@@ -148,6 +189,7 @@ class Worker:
                 errand = self._errands.next()
                 if errand is not None:
                     self._busy_since = time.monotonic()
+                    self._changed_way = False
                     return errand
                 if self._closing:
                     return None
@@ -160,6 +202,7 @@ class Worker:
                 return False
             self._busy_since = None
             self._failures = 0
+            self._told_at = time.time_ns()
             self._errands.done(errand)
         self._store.settle(self.name, errand.alert, errand.told)
         self._log.debug(
@@ -176,6 +219,8 @@ class Worker:
             if not self._failures:
                 self._failing_since = time.monotonic()
             self._failures += 1
+            self._failed_at = time.time_ns()
+            self._error = str(exc) or repr(exc)
             pause = min(
                 self._patience.first * 2 ** min(self._failures - 1, 30), self._patience.longest
             )
@@ -199,7 +244,8 @@ class Worker:
                 return not self._closing
             if not self._closing:
                 self._changed.wait_for(
-                    lambda: self._closing or generation != self._generation, timeout=pause
+                    lambda: self._closing or self._changed_way or generation != self._generation,
+                    timeout=pause,
                 )
                 again = generation == self._generation
             else:  # each thing is tried once more at the end, and no more
@@ -231,15 +277,45 @@ class Delivery:
         patience: Patience | None = None,
         say: Callable[..., None] | None = None,
     ) -> None:
-        patience = patience or Patience()
+        self._patience = patience or Patience()
+        self._store = store
         self._log = log
+        self._say = say or log.warning
+        self._every: dict[str, frozenset[str]] = {}
+        self._workers: dict[str, Worker] = {}
+        self._leaving: list[Worker] = []
+        self.change(ways, rules, site=site, zone=zone)
+
+    def change(
+        self, ways: Sequence[Way], rules: Sequence[Rule], *, site: str, zone: tzinfo | None
+    ) -> None:
+        """Go on with other notifiers, rules, or another place.
+
+        A notifier that keeps its name keeps what waits for it and what it was told.  One
+        that is not among *ways* any more still hears of everything until `let_go`.
+        """
+        for way in ways:
+            context = Context(way.name, site, self._say)
+            worker = self._workers.get(way.name)
+            if worker is None:
+                self._workers[way.name] = Worker(
+                    way, context, self._store, zone, self._patience, self._log
+                )
+            else:
+                worker.change(way, context, zone)
+        self._wanted = {way.name for way in ways}
         self._every = {way.name: _followed(way.name, rules) for way in ways if way.type.every}
-        self._workers = {
-            way.name: Worker(
-                way, Context(way.name, site, say or log.warning), store, zone, patience, log
-            )
-            for way in ways
-        }
+
+    def let_go(self) -> None:
+        """Part with the notifiers that are wanted no more, once they told what they can."""
+        for name in self._workers.keys() - self._wanted:
+            worker = self._workers.pop(name)
+            worker.close()
+            self._leaving.append(worker)
+
+    def state(self) -> dict[str, dict[str, Any]]:
+        """Return how each notifier fares."""
+        return {name: worker.state() for name, worker in self._workers.items()}
 
     def tell(self, transitions: Sequence[Transition]) -> None:
         """Hand to each notifier what concerns it; never waits."""
@@ -250,6 +326,7 @@ class Delivery:
                 for transition in transitions
                 if any(name in names for _, names in transition.notify)
                 or (followed is not None and transition.rule in followed)
+                or (transition.severity is None and worker.knows_of(transition))
             ]
             if concerned:
                 worker.add(concerned)
@@ -261,10 +338,11 @@ class Delivery:
 
     def close(self, timeout: float = 5.0) -> None:
         """Let the workers tell what they can within *timeout* seconds, all at once, and end."""
-        for worker in self._workers.values():
+        workers = [*self._workers.values(), *self._leaving]
+        for worker in workers:
             worker.close()
         deadline = time.monotonic() + timeout
-        for worker in self._workers.values():
+        for worker in workers:
             left = worker.join(deadline)
             if left:
                 self._log.error("notifier.left_untold", notifier=worker.name, transitions=left)

@@ -40,6 +40,15 @@ class Errands:
         """Return how many transitions wait."""
         return len(self._waiting)
 
+    def follow(self, *, every: bool) -> None:
+        """Tell every transition from now on, or only what is news."""
+        self._every = every
+
+    def knows_of(self, alert: Alert) -> bool:
+        """Say whether the notifier was told of *alert*, and not that all is well again."""
+        told = self._told.get(alert)
+        return told is not None and told.level is not None
+
     def add(self, transition: Transition) -> None:
         """Add what has just happened."""
         if len(self._waiting) >= WAITING:
