@@ -34,6 +34,7 @@ class OrderIndex:
         "_load",
         "_maxes",
         "_nans",
+        "_only",
         "_percents",
         "_size",
         "_which",
@@ -50,22 +51,24 @@ class OrderIndex:
 
     def __len__(self) -> int:
         """Return the number of readings, NaN included."""
-        return self._size + self._nans
+        only = self._only
+        return (self._size if only is None else len(only)) + self._nans
 
     def add(self, event_id: int, value: Any) -> None:
         """Add a reading."""
-        if value != value:
-            self._nans += 1
-            return
-        if not value:
+        if not (value > 0 or value < 0):  # one comparison for most readings
+            if value != value:
+                self._nans += 1
+                return
             value = abs(value)  # no -0.0, so that which zero leaves does not matter
+        only = self._only
+        if only is not None:
+            insort(only, value)
+            if len(only) > self._flat:
+                self._restart(only)
+            return
         self._size += 1
         maxes = self._maxes
-        if not maxes:
-            insort(self._blocks[0], value)
-            if self._size > self._flat:
-                self._restart(self._blocks[0])
-            return
         i = bisect_right(maxes, value)
         if i == len(maxes):
             i -= 1
@@ -86,33 +89,36 @@ class OrderIndex:
         Raises:
             KeyError: no reading has this value.
         """
-        if value != value:
-            if not self._nans:
-                raise KeyError(value)
-            self._nans -= 1
+        only = self._only
+        if only is not None:
+            j = bisect_left(only, value)
+            if j < len(only) and only[j] == value:
+                del only[j]
+            else:
+                self._remove_nan(value)
             return
-        maxes = self._maxes
-        i = 0
-        if maxes:
-            i = bisect_left(maxes, value)
-            if i == len(maxes):
-                raise KeyError(value)
-        block = self._blocks[i]
+        i = bisect_left(self._maxes, value)
+        block = self._blocks[min(i, len(self._blocks) - 1)]
         j = bisect_left(block, value)
         if j == len(block) or block[j] != value:
-            raise KeyError(value)
+            self._remove_nan(value)
+            return
         del block[j]
         self._size -= 1
-        if maxes:
-            which = 0
-            for cursor in self._block:
-                if cursor > i:
-                    self._before[which] -= 1
-                which += 1  # noqa: SIM113  enumerate costs more than it says
-            if len(block) < self._load // 2 or not block:
-                self._merge(i)
-            elif j == len(block):
-                maxes[i] = block[-1]
+        which = 0
+        for cursor in self._block:
+            if cursor > i:
+                self._before[which] -= 1
+            which += 1  # noqa: SIM113  enumerate costs more than it says
+        if len(block) < self._load // 2 or not block:
+            self._merge(i)
+        elif j == len(block):
+            self._maxes[i] = block[-1]
+
+    def _remove_nan(self, value: Any) -> None:
+        if value == value or not self._nans:
+            raise KeyError(value)
+        self._nans -= 1
 
     def fill(self, event_ids: list[int], values: list[Any]) -> None:
         """Add many readings to an empty index: one sort."""
@@ -132,9 +138,11 @@ class OrderIndex:
             Hyndman & Fan, "Sample quantiles in statistical packages", The American
             Statistician 50(4), 1996, pp. 361-365: definition 7.
         """
-        if self._nans or not self._size:
+        only = self._only
+        size = self._size if only is None else len(only)
+        if self._nans or not size:
             return nan if self._nans else None
-        place = percent * (self._size - 1) / 100
+        place = percent * (size - 1) / 100
         rank = int(place)
         below, above = self._pair(percent, rank)
         if rank == place or below == above:
@@ -143,19 +151,20 @@ class OrderIndex:
 
     def lower(self, percent: float) -> Any:
         """Return the percentile as a reading: where two are as near, the smaller."""
-        size = self._size
+        only = self._only
+        size = self._size if only is None else len(only)
         if self._nans or not size:
             return nan if self._nans else None
         rank = int(percent * (size - 1) / 100)
-        if not self._maxes:
-            return self._blocks[0][rank]
+        if only is not None:
+            return only[rank]
         i, j = self._find(percent, rank)
         return self._blocks[i][j]
 
     def _pair(self, percent: float, rank: int) -> tuple[Any, Any]:
         """Return the readings of *rank* and the next."""
         blocks = self._blocks
-        i, j = self._find(percent, rank) if self._maxes else (0, rank)
+        i, j = self._find(percent, rank) if self._only is None else (0, rank)
         below = blocks[i][j]
         if j + 1 < len(blocks[i]):
             return below, blocks[i][j + 1]
@@ -180,8 +189,9 @@ class OrderIndex:
     def _restart(self, ordered: list[Any]) -> None:
         """Lay *ordered* out anew: flat, or in blocks with a list of their greatest."""
         load = self._load
-        self._size = len(ordered)
-        if len(ordered) <= self._flat:
+        self._size = len(ordered)  # kept up to date only where there are blocks
+        self._only: list[Any] | None = ordered if len(ordered) <= self._flat else None
+        if self._only is not None:
             self._blocks = [ordered]
             self._maxes: list[Any] = []
         else:
