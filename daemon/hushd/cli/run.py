@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import threading
 from pathlib import Path
 
 from hushd.cli.codes import BAD_CONFIG, OK
@@ -12,26 +13,41 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command."""
     parser = command(commands, run)
     parser.add_argument("-c", "--config", type=Path, metavar="FILE", required=True)
+    parser.add_argument(
+        "--socket", type=Path, metavar="PATH", help="where `hushd status` and `reload` ask"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Watch the sensors and tell people, until stopped.
 
-    Logs to standard error: lines for people on a terminal, JSON elsewhere.  A broker that
-    is not there is tried again for ever.  SIGTERM and Ctrl-C end it in order, with exit
-    code 0; a second one ends it at once.
+    Logs to standard error: lines for people on a terminal, JSON elsewhere, fields in
+    systemd's journal.  A broker that is not there is tried again for ever.  SIGTERM and
+    Ctrl-C end it in order, with exit code 0; a second one ends it at once.  SIGHUP reads
+    the configuration again; if it is not sound, the rules before it keep running.
     """
     config = read_config(args.config, for_run=True)
     if config is None:
         return BAD_CONFIG
-    from hushd.runtime import daemon, logs  # noqa: PLC0415  see hushd.cli
+    from hushd.config import read  # noqa: PLC0415  see hushd.cli
+    from hushd.runtime import control, daemon, logs  # noqa: PLC0415  likewise
     from hushd.runtime.inbox import Inbox  # noqa: PLC0415  likewise
+    from hushd.runtime.systemd import Manager  # noqa: PLC0415  likewise
 
     log, output = logs.open_log(sys.stderr, config.log.level, config.log.format)
+    threading.excepthook = logs.last_words(log)
     inbox = Inbox(config.limits.inbox)
     with daemon.signals(inbox):
         for warning in config.warnings:
             log.warning("config.warned", problem=str(warning))
-        daemon.serve(config, inbox, log)
+        daemon.serve(
+            config,
+            inbox,
+            log,
+            reread=lambda: read(args.config, for_run=True),
+            control=args.socket or control.places()[0] / control.name_for(args.config),
+            output=output,
+            manager=Manager(),
+        )
     output.writer.close()
     return OK

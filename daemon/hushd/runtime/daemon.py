@@ -2,22 +2,35 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from hushd.config import ConfigError
 from hushd.config.records import Config, NotifierConfig
+from hushd.config.secret import Secret
 from hushd.core.engine import Engine
+from hushd.core.transitions import rfc3339
+from hushd.runtime import status
 from hushd.runtime.clocks import Clock, StampClock, WallClock
+from hushd.runtime.control import Control, refusal
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
-from hushd.runtime.logs import Log
+from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
+from hushd.runtime.messages import Connected, Message
 from hushd.runtime.mqtt import MqttSource
 from hushd.runtime.store import VolatileStore
+from hushd.runtime.systemd import Manager
+
+STATUS_EVERY = 10.0  # seconds; where systemd waits for no beat
 
 
 def serve(
@@ -27,6 +40,10 @@ def serve(
     *,
     patience: Patience | None = None,
     say: Callable[..., None] | None = None,
+    reread: Callable[[], Config] | None = None,
+    control: Path | None = None,
+    output: Output | None = None,
+    manager: Manager | None = None,
 ) -> None:
     """Run until the inbox brings a Stop; then take leave of everybody in order.
 
@@ -36,50 +53,271 @@ def serve(
         log: Where to report.
         patience: With notifiers that fail.
         say: Where the ``log`` notifier writes, if not to the log.
+        reread: Reads the configuration again; without it there is no reload.
+        control: Where to be asked, if anywhere.
+        output: Behind the log; its level and format follow the configuration.
+        manager: Who started the process.
     """
-    clock: Clock = StampClock() if config.clock == "stamps" else WallClock()
-    engine = Engine(config.rules, config.catalog.aggregators)
-    intake = Intake(config.sensors, clock, config.limits.payload, log)
-    store = VolatileStore()
-    delivery = Delivery(
-        [
-            Way(notifier.name, notifier.type, _options(notifier))
-            for notifier in config.notifiers.values()
-        ],
-        config.rules.rules,
-        store,
+    daemon = Daemon(
+        config,
+        inbox,
         log,
-        site=config.site.name,
-        zone=config.site.zone,
         patience=patience,
         say=say,
+        reread=reread,
+        output=output,
+        manager=manager or Manager({}),
     )
-    source = MqttSource(
-        config.mqtt, (sensor.template.filter for sensor in config.sensors.values()), inbox, log
-    )
-    log.info("hushd.started", rules=len(config.rules.rules), sensors=len(config.sensors))
-    try:
-        Loop(
-            inbox=inbox,
-            intake=intake,
-            clock=clock,
-            engine=engine,
-            store=store,
-            delivery=delivery,
-            acknowledge=source.acknowledge,
-            watch=source.watch,
-            log=log,
-        ).run()
-    finally:
-        inbox.close()
-        source.stop()
-        delivery.close()
-        store.close()
-        log.info(
-            "hushd.stopped",
-            readings=intake.accepted,
-            rejected=sum(intake.rejected.values()) + sum(engine.rejected.values()),
+    daemon.run(control)
+
+
+class Daemon:
+    """The parts at work, and how they change when the configuration does."""
+
+    def __init__(
+        self,
+        config: Config,
+        inbox: Inbox,
+        log: Log,
+        *,
+        patience: Patience | None,
+        say: Callable[..., None] | None,
+        reread: Callable[[], Config] | None,
+        output: Output | None,
+        manager: Manager,
+    ) -> None:
+        self._config = config
+        self._inbox = inbox
+        self._log = log
+        self._reread = reread
+        self._output = output
+        self._manager = manager
+        self._began = time.monotonic()
+        self._began_at = self._read_at = time.time_ns()
+        self._refused = ""  # what was wrong with the configuration at the last reload
+        self._told_systemd = 0.0
+        self._clock: Clock = StampClock() if config.clock == "stamps" else WallClock()
+        self._engine = Engine(config.rules, config.catalog.aggregators)
+        self._intake = self._make_intake(config)
+        self._store = VolatileStore()
+        self._delivery = Delivery(
+            ways(config),
+            config.rules.rules,
+            self._store,
+            log,
+            site=config.site.name,
+            zone=config.site.zone,
+            patience=patience,
+            say=say,
         )
+        self._source = self._make_source(config)
+        self._loop = Loop(
+            inbox=inbox,
+            intake=self._intake,
+            clock=self._clock,
+            engine=self._engine,
+            store=self._store,
+            delivery=self._delivery,
+            acknowledge=self._acknowledge,
+            watch=self._watch,
+            log=log,
+            reload=self.reload,
+            answer=self.answer,
+        )
+
+    def run(self, control: Path | None) -> None:
+        """Work until told to stop, and be asked meanwhile at *control*."""
+        config = self._config
+        door = None if control is None else Control(control, self._inbox.ask, self._log)
+        self._log.info("hushd.started", rules=len(config.rules.rules), sensors=len(config.sensors))
+        self._manager.ready(self._line())
+        try:
+            self._loop.run()
+        finally:
+            self._manager.stopping()
+            if door is not None:
+                door.close()
+            self._inbox.close()
+            self._source.stop()
+            self._delivery.close()
+            self._store.close()
+            self._log.info(
+                "hushd.stopped",
+                readings=self._intake.accepted,
+                rejected=self._intake.rejected.total() + self._engine.rejected.total(),
+            )
+
+    # -- called by the loop ------------------------------------------------------------
+
+    def answer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a request from the control socket."""
+        try:
+            match request.get("do"):
+                case "status":
+                    return {"ok": True, "status": self.status()}
+                case "reload":
+                    return self.reload()
+                case other:
+                    return refusal(2, f'this hushd cannot "{str(other)[:40]}"')
+        except Exception as exc:  # noqa: BLE001  a question must not end the daemon
+            self._log.error("control.failed", error=f"{type(exc).__name__}: {exc}")
+            return refusal(1, f"{type(exc).__name__}: {exc}")
+
+    def reload(self) -> Mapping[str, Any]:
+        """Read the configuration again and go on with it; if it is not sound, as before."""
+        if self._reread is None:
+            self._log.warning("hushd.reload_ignored")
+            return refusal(1, "there is no configuration to read again")
+        self._manager.reloading()
+        try:
+            return self._reload(self._reread)
+        finally:
+            self._manager.ready(self._line())
+
+    def _reload(self, reread: Callable[[], Config]) -> Mapping[str, Any]:
+        try:
+            config = reread()
+            if config.clock != self._config.clock:
+                raise ValueError(
+                    f"{config.path}: error: the clock cannot change while hushd runs\n"
+                    "  hint: restart it; windows and alerts begin anew then"
+                )
+            engine = Engine.restore(
+                config.rules, config.catalog.aggregators, self._engine.snapshot()
+            )
+            intake = self._make_intake(config)
+            told_by = ways(config)
+        except Exception as exc:  # noqa: BLE001  whatever it is, the old rules keep running
+            expected = isinstance(exc, ConfigError | OSError | LookupError | ValueError)
+            self._refused = str(exc) if expected else f"{type(exc).__name__}: {exc}"
+            self._log.error(
+                "config.refused", problems=self._refused, hint="the rules before it keep running"
+            )
+            return refusal(78, self._refused)
+        before, self._config = self._config, config
+        intake.accepted, intake.rejected = self._intake.accepted, self._intake.rejected
+        self._engine, self._intake = engine, intake
+        self._read_at, self._refused = time.time_ns(), ""
+        if self._output is not None:
+            self._output.change(config.log.level, config.log.format)
+        for warning in config.warnings:
+            self._log.warning("config.warned", problem=str(warning))
+        site = config.site
+        self._delivery.change(told_by, config.rules.rules, site=site.name, zone=site.zone)
+        self._loop.change(engine, intake)
+        self._delivery.let_go()
+        self._inbox.resize(config.limits.inbox)
+        self._follow(before, config)
+        self._log.info(
+            "config.reloaded",
+            rules=len(config.rules.rules),
+            sensors=len(config.sensors),
+            notifiers=len(config.notifiers),
+        )
+        return {"ok": True, "warnings": [str(warning) for warning in config.warnings]}
+
+    def _follow(self, before: Config, config: Config) -> None:
+        """Let the source listen to what is wanted now, at the broker that is named now."""
+        same_broker = plain(before.mqtt) == plain(config.mqtt) and before.limits == config.limits
+        if same_broker and filters(before) == filters(config):
+            return
+        self._source.stop()
+        self._source = self._make_source(config)
+
+    def _acknowledge(self, batch: Sequence[Message]) -> None:
+        self._source.acknowledge(batch)
+
+    def _watch(self) -> None:
+        """Look after the source, and let systemd know that the loop has come by."""
+        self._source.watch()
+        now = time.monotonic()
+        if now - self._told_systemd >= (self._manager.beat_s or STATUS_EVERY):
+            self._told_systemd = now
+            self._manager.beat(self._line())
+
+    # -- how it fares --------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Return all that `hushd status` shows."""
+        config, news = self._config, self._loop.connection
+        connected = isinstance(news, Connected)
+        now = self._engine.now
+        found: dict[str, Any] = {
+            "version": _version(),
+            "pid": os.getpid(),
+            "started": _second(self._began_at),
+            "uptime_s": round(time.monotonic() - self._began, 1),
+            "configuration": {
+                "path": str(config.path.resolve()),
+                "read": _second(self._read_at),
+                "rules": len(config.rules.rules),
+                "sensors": len(config.sensors),
+                "warnings": [str(warning) for warning in config.warnings],
+                "refused": self._refused,
+            },
+            "broker": {
+                "host": config.mqtt.host,
+                "port": config.mqtt.port,
+                "connected": connected,
+                "since": _second(self._loop.connection_since),
+                "reason": "" if isinstance(news, Connected) else news.reason,
+            },
+            "time": None if now is None else rfc3339(now),
+            "series": {"number": self._engine.series, "limit": config.limits.series},
+            "alerts": status.alerts(self._engine),
+            "readings": {
+                "accepted": self._intake.accepted,
+                "rejected": status.rejects(self._intake.rejected, self._engine.rejected),
+                "waiting": self._inbox.waiting,
+                "dropped": self._inbox.dropped,
+            },
+            "notifiers": status.notifiers(self._delivery.state()),
+            "log": {"dropped": 0 if self._output is None else self._output.writer.dropped},
+        }
+        found["troubles"] = status.troubles(found)
+        found["state"] = "degraded" if found["troubles"] else "ok"
+        return found
+
+    def _line(self) -> str:
+        """Return how it fares in one line, for systemd."""
+        states = self._delivery.state()
+        news = self._loop.connection
+        words = [] if isinstance(news, Connected) else [f"broker: {news.reason}"]
+        words += [f"{name} fails" for name, state in states.items() if state["failures"]]
+        if self._refused:
+            words.append("configuration on the disk not sound")
+        waiting = sum(state["waiting"] for state in states.values())
+        return status.line(self._engine.series, self._engine, waiting, words)
+
+    # -- made of the configuration -------------------------------------------------------
+
+    def _make_intake(self, config: Config) -> Intake:
+        return Intake(config.sensors, self._clock, config.limits.payload, self._log)
+
+    def _make_source(self, config: Config) -> MqttSource:
+        return MqttSource(config.mqtt, filters(config), self._inbox, self._log)
+
+
+def filters(config: Config) -> frozenset[str]:
+    """Return the topic filters that the sensors ask for."""
+    return frozenset(sensor.template.filter for sensor in config.sensors.values())
+
+
+def ways(config: Config) -> list[Way]:
+    """Return how people are told."""
+    return [
+        Way(notifier.name, notifier.type, _options(notifier))
+        for notifier in config.notifiers.values()
+    ]
+
+
+def plain(value: Any) -> Any:
+    """Return a record of the configuration so that two can be compared, secrets and all."""
+    if isinstance(value, Secret):
+        return None if value.missing else value.reveal()
+    if is_dataclass(value) and not isinstance(value, type):
+        return [plain(getattr(value, field.name)) for field in fields(value)]
+    return value
 
 
 def _options(notifier: NotifierConfig) -> dict[str, Any]:
@@ -94,6 +332,15 @@ def _options(notifier: NotifierConfig) -> dict[str, Any]:
 def state_directory() -> Path:
     """Return where relative paths of what is written lead: systemd's choice, else here."""
     return Path(os.environ.get("STATE_DIRECTORY", "").split(":")[0])
+
+
+@cache
+def _version() -> str:
+    return version("hushd")
+
+
+def _second(at: int) -> str:
+    return rfc3339(at - at % 10**9)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import queue
 import threading
 from types import FrameType
 
-from hushd.runtime.messages import Event, Message, Reload, Stop
+from hushd.runtime.messages import Ask, Event, Message, Reload, Stop
 
 
 class Inbox:
@@ -61,6 +61,21 @@ class Inbox:
                 self._waiting -= len(event)
                 self._room.notify_all()
         return event
+
+    def ask(self, ask: Ask) -> None:
+        """Add a request from the control socket, after what came before it."""
+        self._queue.put(ask)
+
+    def resize(self, limit: int) -> None:
+        """Let another number of messages wait."""
+        with self._room:
+            self._limit = limit
+            self._room.notify_all()
+
+    @property
+    def waiting(self) -> int:
+        """Return how many messages wait."""
+        return self._waiting
 
     def close(self) -> None:
         """Let a thread go on that waits for room; what it has is not wanted any more."""

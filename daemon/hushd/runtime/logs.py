@@ -303,6 +303,20 @@ def open_log(
     return log, output
 
 
+def last_words(log: Log) -> Callable[[threading.ExceptHookArgs], None]:
+    """Return what reports a thread that died; Python's own way could wait for ever for a reader."""
+
+    def report(died: threading.ExceptHookArgs) -> None:
+        log.error(
+            "thread.died",
+            thread=died.thread.name if died.thread else "",
+            error=f"{died.exc_type.__name__}: {died.exc_value}",
+            exc_info=died.exc_value,
+        )
+
+    return report
+
+
 class _Lines:
     """What structlog hands rendered lines to."""
 

@@ -6,7 +6,8 @@ then people are told.  Between messages it sleeps until the engine has something
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hushd.core.engine import Engine
 from hushd.core.readings import SECOND, Reading
@@ -16,7 +17,7 @@ from hushd.runtime.delivery import Delivery
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
 from hushd.runtime.logs import Log
-from hushd.runtime.messages import Connected, Disconnected, Event, Message, Reload, Stop
+from hushd.runtime.messages import Ask, Connected, Disconnected, Event, Message, Reload, Stop
 from hushd.runtime.store import Store
 
 NAP = 1.0  # seconds between looks at the workers and the source
@@ -40,6 +41,8 @@ class Loop:
         acknowledge: Callable[[Sequence[Message]], None],
         watch: Callable[[], None],
         log: Log,
+        reload: Callable[[], object] = lambda: None,
+        answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
     ) -> None:
         self._inbox = inbox
         self._intake = intake
@@ -50,6 +53,10 @@ class Loop:
         self._acknowledge = acknowledge
         self._watch = watch
         self._log = log
+        self._reload = reload
+        self._answer = answer
+        self.connection: Connected | Disconnected = Disconnected("not reached yet")
+        self.connection_since = time.time_ns()
         self._watched = 0.0
         self._reported = time.monotonic()
         self._known: Counter[tuple[str, str]] = Counter()
@@ -72,16 +79,26 @@ class Loop:
             self._keep((), self._engine.advance(now))
         self._report()
 
+    def change(self, engine: Engine, intake: Intake) -> None:
+        """Go on with another engine and intake; what ends with the old rules is told at once."""
+        self._engine = engine
+        self._intake = intake
+        self._advance()
+
     def _handle(self, event: Event | None) -> None:
         match event:
             case list():
                 self._take(event)
             case Connected():
+                self.connection, self.connection_since = event, time.time_ns()
                 self._connection(connected=True)
             case Disconnected():
+                self.connection, self.connection_since = event, time.time_ns()
                 self._connection(connected=False)
             case Reload():
-                self._log.warning("hushd.reload_ignored", hint="restart to read the configuration")
+                self._reload()
+            case Ask():
+                event.answer(self._answer(event.request))
             case _:
                 self._advance()
 
@@ -145,7 +162,11 @@ class Loop:
         return min(max((due - now) / SECOND, 0.0), NAP)
 
     def _look_around(self) -> None:
-        """Look after the other threads, once in a while."""
+        """Look after the other threads, once in a while.
+
+        From here, and only from here, systemd hears that the daemon gets on: a loop that
+        is stuck does not come by.
+        """
         now = time.monotonic()
         if now - self._watched >= NAP:
             self._watched = now

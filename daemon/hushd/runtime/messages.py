@@ -1,7 +1,8 @@
 """What a source hands to the loop: messages in batches, and news of the connection."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Message(NamedTuple):
@@ -42,4 +43,12 @@ class Disconnected:
     reason: str
 
 
-Event = list[Message] | Stop | Reload | Connected | Disconnected
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Somebody at the control socket wants something; answered in the loop's thread."""
+
+    request: Mapping[str, Any]
+    answer: Callable[[Mapping[str, Any]], None]  # does not wait
+
+
+Event = list[Message] | Stop | Reload | Connected | Disconnected | Ask
