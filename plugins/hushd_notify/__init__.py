@@ -1,9 +1,9 @@
-"""Ways to tell people that need nothing but the standard library: log, journal, webhook."""
+"""Ways to tell people: log, journal, mqtt, webhook, command, email, and Apprise's services."""
 
 from collections.abc import Iterator
 
 from hushd.plugin import NotifierType, hookimpl
-from hushd_notify import journal, log, webhook
+from hushd_notify import command, journal, log, mail, mqtt, services, webhook
 
 
 @hookimpl
@@ -11,4 +11,8 @@ def hushd_notifiers() -> Iterator[NotifierType]:
     """Offer them."""
     yield log.LOG
     yield journal.JOURNAL
+    yield mqtt.MQTT
     yield webhook.WEBHOOK
+    yield command.COMMAND
+    yield mail.EMAIL
+    yield services.APPRISE

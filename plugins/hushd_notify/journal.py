@@ -24,7 +24,8 @@ class Journal:
         A line that a full disk or a power cut left unfinished is ended first, so that it
         spoils no other.
         """
-        line = json.dumps(note.record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        text = json.dumps(note.record, ensure_ascii=False, allow_nan=False)
+        line = text.encode(errors="backslashreplace") + b"\n"
         if self._mend:
             line = b"\n" + line
         written = os.write(self._file, line)

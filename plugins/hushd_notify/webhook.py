@@ -6,33 +6,40 @@ an answer was lost, the key is the same, and the receiver can tell.
 """
 
 import http.client
-import json
+import re
 import ssl
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hushd.plugin import Context, Note, NotifierType, Option
+from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedError
+from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, not_trusted, trust
+from hushd_notify.texts import body, one_line
 
 ANSWER = 64 * 1024  # bytes of an answer that are read, to leave the connection in order
 TELLING = 200  # characters of a refusal that go into the error
+#: statuses of the 4xx that may be another one soon: timeout, too early, too many requests
+PASSING = frozenset({408, 425, 429})
 
-
-class RefusedError(Exception):
-    """The server answered, but not with a success."""
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\x20-\x7e\xa0-\xff]*")
+_URL = re.compile(r"[\x21-\x7e]+")
 
 
 class Webhook:
     """One address; a connection of its own for each note."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._url = _checked(str(options["url"]))
-        self._timeout = float(options["timeout"]) / 10**9  # durations are ns
+    def __init__(self, options: Mapping[str, Any], context: Context) -> None:
+        for fault in _faults(options):
+            raise RefusedError(f"{fault.option}: {fault.message}")
+        self._url = urlsplit(str(options["url"]))
+        self._site = context.site
+        self._seconds = options["timeout"] / SECOND
+        self._trust = trust(options.get("ca")) if self._url.scheme == "https" else None
         self._headers = {
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "hushd",
-            **{str(name): str(value) for name, value in (options.get("headers") or {}).items()},
+            **(options.get("headers") or {}),
         }
         if options.get("token"):
             self._headers["Authorization"] = f"Bearer {options['token']}"
@@ -41,85 +48,140 @@ class Webhook:
         """Post *note*.
 
         Raises:
-            RefusedError: the answer was not 2xx.
-            OSError: there was no answer, or not in time.
+            RefusedError: the answer was a redirect, or a 4xx that will be the same tomorrow,
+                or the server is not who it should be.
+            OSError: there was no answer, or not in time, or the server is in trouble.
         """
-        body = {
-            "kind": note.kind,
-            "title": note.title,
-            "text": note.text,
-            "severity": note.severity,
-            "key": note.key,
-            "alert": note.record,
-        }
-        data = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         target = self._url.path or "/"
         if self._url.query:
             target += f"?{self._url.query}"
-        deadline = time.monotonic() + self._timeout
-        connection = self._connection()
-        try:
-            connection.request("POST", target, data, self._headers | {"Idempotency-Key": note.key})
-            answer = connection.getresponse()
-            text = self._read(answer, deadline)
-        except http.client.HTTPException as exc:
-            raise OSError(f"not an answer: {type(exc).__name__}: {exc}") from exc
-        finally:
-            connection.close()
-        if not 200 <= answer.status < 300:
-            said = text.decode(errors="replace")[:TELLING].strip()
-            raise RefusedError(f"{answer.status} {answer.reason}: {said}".rstrip(": "))
+        headers = self._headers | {"Idempotency-Key": note.key}
+        with Line(self._seconds) as line:
+            connection = self._connection()
+            try:
+                connection.sock = self._dial(line)
+                connection.request("POST", target, body(note, self._site), headers)
+                answer = connection.getresponse()
+                text = _read(answer)
+            except http.client.HTTPException as exc:
+                raise OSError(f"not an answer of an HTTP server: {type(exc).__name__}") from exc
+            finally:
+                connection.close()
+        if 200 <= answer.status < 300:
+            return
+        said = one_line(text.decode(errors="replace"))[:TELLING]
+        error = f"{answer.status} {one_line(answer.reason)}: {said}".rstrip(": ")
+        if 300 <= answer.status < 500 and answer.status not in PASSING:
+            raise RefusedError(error)
+        raise OSError(error)
 
     def close(self) -> None:
         """Do nothing: no connection outlives its note."""
 
-    def _read(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
-        """Return what the answer says, as far as it is of interest."""
-        text = b""
-        while len(text) < ANSWER:
-            part = answer.read1(ANSWER - len(text))
-            if not part:
-                break
-            text += part
-            if time.monotonic() > deadline:
-                raise TimeoutError("the answer did not end in time")
-        return text
-
     def _connection(self) -> http.client.HTTPConnection:
         host = self._url.hostname or ""
-        if self._url.scheme == "https":
-            return http.client.HTTPSConnection(
-                host, self._url.port, timeout=self._timeout, context=ssl.create_default_context()
-            )
-        return http.client.HTTPConnection(host, self._url.port, timeout=self._timeout)
+        if self._trust is not None:
+            return http.client.HTTPSConnection(host, self._url.port, context=self._trust)
+        return http.client.HTTPConnection(host, self._url.port)
+
+    def _dial(self, line: Line) -> Any:
+        """Return a connection to the server, which over TLS has proved who it is."""
+        host = self._url.hostname or ""
+        if self._trust is None:
+            return line.dial(host, self._url.port or 80)
+        end = line.dial(host, self._url.port or 443)
+        try:
+            return self._trust.wrap_socket(end, server_hostname=host)
+        except ssl.SSLCertVerificationError as exc:
+            end.close()
+            raise RefusedError(not_trusted(exc)) from exc
+        except BaseException:
+            end.close()
+            raise
 
 
-def _checked(url: str) -> SplitResult:
-    """Return *url* in its parts.
-
-    Raises:
-        ValueError: it is not an address of an HTTP server.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError('write a URL that begins with "http://" or "https://"')
-    if parts.username is not None:
-        raise ValueError("put the secret into `token` or `headers`, not into the URL")
-    return parts
+def _read(answer: http.client.HTTPResponse) -> bytes:
+    """Return what the answer says, as far as it is of interest."""
+    text = b""
+    while len(text) < ANSWER:
+        part = answer.read1(ANSWER - len(text))
+        if not part:
+            break
+        text += part
+    return text
 
 
-def _open(options: Mapping[str, Any], context: Context) -> Webhook:  # noqa: ARG001  plugin interface
-    return Webhook(options)
+def _faults(options: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find what no server could be asked with; what is secret is not quoted."""
+    url = options.get("url")
+    if url is not None and (fault := _of_url(str(url))):
+        yield fault
+    for name, value in (options.get("headers") or {}).items():
+        if not _TOKEN.fullmatch(name):
+            yield Fault("headers", f'cannot use "{one_line(name)}" as the name of a header')
+        elif value is not None and not _VALUE.fullmatch(str(value)):
+            message = f"the value of {name} holds what no header can carry"
+            yield Fault("headers", message, "leave out line breaks and letters beyond Latin-1")
+    token = options.get("token")
+    if token is not None and not _URL.fullmatch(str(token)):
+        yield Fault("token", "the token holds blanks or what no header can carry")
+    if options.get("ca") is not None:
+        yield from ca_faults(str(options["ca"]))
 
+
+def _of_url(url: str) -> Fault | None:
+    """Return why *url* is not the address of an HTTP server."""
+    beginning = 'write a URL that begins with "http://" or "https://"'
+    if not _URL.fullmatch(url):
+        hint = "write other letters percent-encoded, as in %20 for a blank"
+        return Fault("url", "the URL holds blanks or letters beyond ASCII", hint)
+    try:
+        parts: SplitResult = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return Fault("url", "the URL cannot be read", beginning)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        return Fault("url", "this is not the address of an HTTP server", beginning)
+    if "@" in parts.netloc:
+        hint = "write token: {credential: NAME}, or headers: {Authorization: {credential: NAME}}"
+        return Fault("url", "a user name or password does not belong into a URL", hint)
+    return None
+
+
+def ca_faults(path: str) -> Iterator[Fault]:
+    """Find out whether *path* holds certificates to trust."""
+    try:
+        trust(path)
+    except OSError as exc:
+        why = exc.strerror if not isinstance(exc, ssl.SSLError) else "no certificate in it"
+        yield Fault("ca", f"cannot read certificates from the file: {why}", "a file in PEM format")
+
+
+TIMEOUT = Option(
+    "timeout",
+    "how long a delivery may take in all",
+    "duration",
+    default=10 * SECOND,
+    low=SHORTEST,
+    high=LONGEST,
+)
+CA = Option(
+    "ca",
+    "the certificates to trust, in PEM format; relative to the configuration file",
+    "file",
+    otherwise="those of the system",
+)
 
 WEBHOOK = NotifierType(
     "webhook",
     "a JSON object posted to an HTTP server",
-    _open,
+    Webhook,
     (
         Option("url", "where to post to, http or https", "url", required=True),
-        Option("timeout", "how long to wait for the server", "duration", default=10 * 10**9),
-        Option("token", "sent as `Authorization: Bearer ...`", "secret"),
-        Option("headers", "more headers", "map"),
+        Option("token", "sent as `Authorization: Bearer ...`", "secret", otherwise="none"),
+        Option("headers", "more headers", "map", otherwise="none"),
+        CA,
+        TIMEOUT,
     ),
+    check=_faults,
 )

@@ -1,6 +1,7 @@
 """From files to records: what is where, secrets, rules.d, plugins."""
 
 import pickle
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from hushd.config import ConfigError, Secret, Tls, read, read_text
 from hushd.core.aggregation import Aggregation, Aggregator
 from hushd.core.rules import Limit, Measure, NoData, Over, Sensor
-from hushd.plugin import Catalog, Decoder, NotifierType, Option, Sample, Wanted
+from hushd.plugin import Catalog, Decoder, Fault, NotifierType, Option, Sample, Wanted
 from hushd.plugin.catalog import Broken
 
 MINUTE = 60 * 10**9
@@ -453,6 +454,7 @@ OWN = Catalog(
                 Option("boolean", "", "boolean"),
                 Option("texts", "", "texts"),
                 Option("map", "", "map"),
+                Option("file", "", "file"),
                 Option("format", "", "text"),
             ),
         )
@@ -475,7 +477,7 @@ def test_every_kind_of_option(monkeypatch):
     monkeypatch.setenv("X", CANARY)
     notifier = (
         '{type: all, url: "http://${X}", path: p, secret: {env: X}, duration: 1m, integer: 3, '
-        "boolean: true, texts: [a, b], map: {k: v}, format: markdown}"
+        "boolean: true, texts: [a, b], map: {k: v, s: {env: X}}, file: ca.pem, format: markdown}"
     )
     assert own(notifier).notifiers["n"].revealed() == {
         "text": "a",
@@ -486,10 +488,57 @@ def test_every_kind_of_option(monkeypatch):
         "integer": 3,
         "boolean": True,
         "texts": ("a", "b"),
-        "map": {"k": "v"},
+        "map": {"k": "v", "s": CANARY},
+        "file": "ca.pem",
         "format": "markdown",  # a plugin's own key, though the language has one for later
     }
     assert own().notifiers["n"].options["duration"] == 5
+
+
+def test_what_a_notifier_may_speak_of_but_not_show(monkeypatch):
+    monkeypatch.setenv("X", CANARY)
+    config = own("{type: all, secret: {env: X}, map: {k: {env: X}, n: {env: UNSET_X}}}")
+    assert config.notifiers["n"].secrets() == (CANARY, CANARY)
+    assert CANARY not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([Fault("text", "too short", "write more")], "too short"),
+        ([Fault("integer", "is missed")], "is missed"),  # not given: at the notifier's name
+        (RuntimeError("oh"), "all cannot say whether this is sound: RuntimeError"),
+    ],
+)
+def test_a_plugin_looks_at_its_options(answer, message, monkeypatch):
+    def check(options):
+        assert "url" not in options  # its secret is not there
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    picky = replace(OWN.notifiers["all"], check=check)
+    monkeypatch.setitem(OWN.notifiers, "all", picky)
+    with pytest.raises(ConfigError) as caught:
+        own('{type: all, text: a, url: "http://${UNSET_X}"}')
+    assert [p.message for p in caught.value.problems if p.severity == "error"] == [message]
+
+
+def test_starting_programs_is_allowed_in_the_main_file_alone(folder, monkeypatch):
+    text = HEAD.replace("{type: log}", "{type: command, command: [/bin/sh]}", 1) + RULE
+    (folder / "hushd.yaml").write_text(text + "allow_exec: true\n")
+    assert read(folder / "hushd.yaml").notifiers["phone"].options["command"] == ("/bin/sh",)
+    (folder / "hushd.yaml").write_text(text)
+    (folder / "rules.d").mkdir(exist_ok=True)
+    (folder / "rules.d" / "more.yaml").write_text("allow_exec: true\n")
+    with pytest.raises(ConfigError) as caught:
+        read(folder / "hushd.yaml")
+    assert sorted(
+        problem.message for problem in caught.value.problems if problem.severity == "error"
+    ) == [
+        '"allow_exec" does not belong here',
+        '"command" starts programs, and nothing allows that',
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from hushd.config.place import Place
 from hushd.config.problems import Mark, Report
 from hushd.config.records import Config, Internal, Limits, Logging, NotifierConfig
 from hushd.config.rules import RuleBook
-from hushd.config.secret import Keeper
+from hushd.config.secret import Keeper, Secret
 from hushd.config.sensors import Named, Sensors
 from hushd.config.shape import BAD, Section
 from hushd.core.rules import Rules
+from hushd.core.times import format_duration
 from hushd.plugin.catalog import Catalog
+from hushd.plugin.records import Option
 
 
 def compile_config(
@@ -37,7 +39,7 @@ def compile_config(
     sensors = Sensors(main, named["sensors"], catalog, report, place)
     readers = sensors.compile()
     book = RuleBook(main, named, catalog, report, sensors.parts)
-    rest = _Rest(main, named, catalog, report, place, book)
+    rest = _Rest(main, named, catalog, report, place, book, path.parent)
     notifiers = rest.notifiers()
     rules = book.compile()
     internal, limits = rest.internal(), rest.limits()
@@ -75,7 +77,9 @@ class _Rest:
         report: Report,
         place: Place,
         book: RuleBook,
+        base: Path,
     ) -> None:
+        self.base = base
         self.main = main
         self.named = named
         self.catalog = catalog
@@ -95,22 +99,65 @@ class _Rest:
                 if option.name in section:
                     given = section[option.name]
                     place = section.place(option.name)
-                    value = None if given is None else self.option(option.kind, given, place)
+                    value = None if given is None else self.option(option, given, place)
                 options[option.name] = value
             out[name] = NotifierConfig(name, record, options)
+            self.check_notifier(section, out[name])
         return out
 
-    def option(self, kind: str, value: Any, mark: Mark) -> Any:
-        """Return an option's value as the plugin takes it."""
-        if kind == "secret":
-            return self.place.secret(value)
-        if kind == "url":
-            return self.place.keeper.expand(value, mark)
-        if kind == "texts":
-            return tuple(text for _, text in value)
-        if kind == "map":
-            return {key: text for key, (_, text) in value.items() if text is not BAD}
+    def option(self, option: Option, value: Any, mark: Mark) -> Any:
+        """Return an option's value as the plugin takes it; secrets stay closed."""
+        match option.kind:
+            case "secret":
+                return self.place.secret(value)
+            case "url":
+                return self.text_or_secret(value, mark, expand=True)
+            case "file":
+                return str(self.base / value)
+            case "texts":
+                return tuple(text for _, text in value)
+            case "map":
+                return {
+                    key: self.text_or_secret(text, place)
+                    for key, (place, text) in value.items()
+                    if text is not BAD
+                }
+            case "duration":
+                low, high = option.low or 0, option.high
+                if value < low or (high is not None and value > high):
+                    to = "" if high is None else f" to {format_duration(high)}"
+                    self.report.error(
+                        mark,
+                        f'cannot use "{format_duration(value)}" as {option.name}',
+                        f"write a duration from {format_duration(low)}{to}",
+                    )
         return value
+
+    def text_or_secret(self, value: Any, mark: Mark, *, expand: bool = False) -> Any:
+        """Return what was written as it is, or what the secret is that it names."""
+        if isinstance(value, Section):
+            return self.place.secret(value)
+        return self.place.keeper.expand(value, mark) if expand else value
+
+    def check_notifier(self, section: Section, notifier: NotifierConfig) -> None:
+        """Ask the plugin what it thinks of its options, and whether it may start programs."""
+        record = notifier.type
+        if record.executes and self.main.ok("allow_exec") and not self.main["allow_exec"]:
+            self.report.error(
+                section.place("type"),
+                f'"{record.name}" starts programs, and nothing allows that',
+                "write allow_exec: true into the main file, if you trust all who can write it",
+            )
+        if record.check is None or not section.ok(*(option.name for option in record.options)):
+            return
+        try:
+            faults = tuple(record.check(_visible(notifier.options)))
+        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            said = f"{record.name} cannot say whether this is sound: {type(exc).__name__}"
+            self.report.error(section.mark, said)
+            return
+        for option, message, hint in faults:
+            self.report.error(section.place(option), message, *([hint] if hint else ()))
 
     def internal(self) -> Internal:
         section: Section | None = self.main["internal"]
@@ -143,3 +190,15 @@ class _Rest:
         for name, (mark, _) in self.named["notifiers"].items():
             if name not in self.book.told:
                 self.report.warn(mark, f'nobody is told through "{name}": no notify lists it')
+
+
+def _visible(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with secrets as plain texts, without those that are not there."""
+    out: dict[str, Any] = {}
+    for key, value in options.items():
+        if isinstance(value, Secret):
+            if not value.missing:
+                out[key] = value.reveal()
+        else:
+            out[key] = _visible(value) if isinstance(value, Mapping) else value
+    return out

@@ -21,6 +21,7 @@ from hushd.config.shape import (
     Many,
     Number,
     Pair,
+    Scalar,
     Shape,
     Size,
     Span,
@@ -30,9 +31,9 @@ from hushd.config.shape import (
     Word,
 )
 from hushd.core.rules import SEVERITIES
-from hushd.core.times import STAMP_FORMATS
+from hushd.core.times import STAMP_FORMATS, format_duration
 from hushd.plugin.catalog import Catalog
-from hushd.plugin.records import NotifierType
+from hushd.plugin.records import NotifierType, Option
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "console", "json", "journal")
@@ -449,17 +450,49 @@ def _named(shape: Shape, words: str) -> Entries:
     return Entries(NAME, shape, words)
 
 
+_TEXT_OR_SECRET = Either(one=Text(), named=SECRET, example=f"write a text, or {SECRET.example}")
 _OPTION_SHAPES: Mapping[str, Shape] = {
     "text": Text(),
-    "url": Text("URL"),
+    "url": Either(one=Text("URL"), named=SECRET, example=f"write a URL, or {SECRET.example}"),
     "path": Text("path"),
+    "file": Text("path"),
     "secret": SECRET,
     "duration": Span(),
-    "integer": Number(whole=True),
     "boolean": Flag(),
     "texts": Many(Text(), "list of texts", example="a list of texts"),
-    "map": Entries(Text("name"), Text(), "mapping of texts"),
+    "map": Entries(Text("name"), _TEXT_OR_SECRET, "mapping of name to text, or [secret](#secret)"),
 }
+
+
+def option_key(option: Option) -> Key:
+    """Return the key of the language that a plugin's option is."""
+    if option.choices:
+        shape: Shape = Word(option.choices)
+    elif option.kind == "integer":
+        shape = Number(option.low, option.high, whole=True)
+    else:
+        shape = _OPTION_SHAPES[option.kind]
+    default, otherwise = _written(option), option.otherwise
+    try:
+        if default is not None and isinstance(shape, Scalar):
+            shape.of(default)
+    except ValueError:  # a plugin may have a default that the language has no words for
+        default, otherwise = None, otherwise or str(option.default)
+    return Key(shape, option.summary, default, option.required, otherwise)
+
+
+def _written(option: Option) -> str | None:
+    """Return an option's default as the configuration would write it, if it could."""
+    match option.default:
+        case None:
+            return None
+        case bool(flag):
+            return str(flag).lower()
+        case int(length) if option.kind == "duration":
+            return format_duration(length)
+        case str() | int():
+            return str(option.default)
+    return None
 
 
 class Notifier(Shape):
@@ -508,15 +541,7 @@ class Notifier(Shape):
         return ", ".join(sorted(self._catalog.notifiers)) or "none: no plugin offers any"
 
     def _table(self, record: NotifierType) -> Table:
-        keys = {
-            option.name: Key(
-                _OPTION_SHAPES[option.kind],
-                option.summary,
-                required=option.required,
-                otherwise="" if option.default is None else str(option.default),
-            )
-            for option in record.options
-        }
+        keys = {option.name: option_key(option) for option in record.options}
         later = tuple(key for key in NOTIFIER_LATER if key not in keys)
         kind = Key(Word((record.name,)), _TYPE.doc, required=True)
         return Table(f"notifier {record.name}", {"type": kind, **keys}, later)
@@ -559,6 +584,7 @@ def language(catalog: Catalog) -> tuple[Table, Table]:
             "wall",
         ),
         "plugins": Key(PLUGINS, "where plugins come from"),
+        "allow_exec": Key(Flag(), "whether notifiers may start programs of yours", "false"),
         "mqtt": Key(MQTT, "the broker"),
         "sensors": shared["sensors"],
         "notifiers": shared["notifiers"],
@@ -568,7 +594,7 @@ def language(catalog: Catalog) -> tuple[Table, Table]:
         "log": Key(LOG, "what the daemon says of itself"),
         "limits": Key(LIMITS, "how much there may be of what others can multiply"),
     }
-    later = ("schedules", "store", "web", "allow_exec")
+    later = ("schedules", "store", "web")
     elsewhere = {key: "it belongs into the main file" for key in main if key not in shared}
     return (
         Table("main file", main, later),

@@ -1,6 +1,6 @@
 """The checked configuration, ready to run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -75,10 +75,29 @@ class NotifierConfig:
         Raises:
             LookupError: a secret was not there when the configuration was read.
         """
-        return {
-            key: value.reveal() if isinstance(value, Secret) else value
-            for key, value in self.options.items()
-        }
+        return {key: _revealed(value) for key, value in self.options.items()}
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the texts that must not be shown, should a plugin speak of them."""
+        return tuple(
+            secret.reveal() for secret in _secrets(self.options.values()) if not secret.missing
+        )
+
+
+def _revealed(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return value.reveal()
+    if isinstance(value, Mapping):
+        return {key: _revealed(inner) for key, inner in value.items()}
+    return value
+
+
+def _secrets(values: Iterable[Any]) -> Iterator[Secret]:
+    for value in values:
+        if isinstance(value, Secret):
+            yield value
+        elif isinstance(value, Mapping):
+            yield from _secrets(value.values())
 
 
 @dataclass(frozen=True, slots=True)

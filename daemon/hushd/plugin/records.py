@@ -1,6 +1,6 @@
 """The records that plugins offer and receive, beside the aggregators of the core."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -49,15 +49,42 @@ class Decoder:
     build: Callable[[Wanted], Decode]
 
 
+Kind = Literal[
+    "text", "url", "path", "file", "secret", "duration", "integer", "boolean", "texts", "map"
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One key of a notifier's configuration."""
+    """One key of a notifier's configuration.
+
+    What ``open`` gets for each *kind*: ``text``, ``url`` and ``secret`` a text (the latter two
+    are never shown), ``path`` the path of what is written, ``file`` the path of what is read,
+    ``duration`` nanoseconds, ``integer`` and ``boolean`` what they say, ``texts`` a tuple of
+    texts, ``map`` a mapping of name to text, each of which may be a secret.
+    """
 
     name: str
     summary: str
-    kind: Literal["text", "url", "path", "secret", "duration", "integer", "boolean", "texts", "map"]
+    kind: Kind
     required: bool = False
     default: Any = None
+    choices: tuple[str, ...] = ()  # of a text: what it may be
+    low: int | None = None  # of an integer or a duration
+    high: int | None = None  # likewise
+    otherwise: str = ""  # for people: what counts where there is no fixed default
+
+
+class Fault(NamedTuple):
+    """What is wrong with the options of a notifier."""
+
+    option: str  # the key to point at
+    message: str  # lower case, no full stop, and no secret in it
+    hint: str = ""  # the way out
+
+
+class RefusedError(Exception):
+    """The other side, or this machine, has said no: to try again soon changes nothing."""
 
 
 class Note(NamedTuple):
@@ -75,10 +102,34 @@ class Notifier(Protocol):
     """One configured way to tell people; used by one thread only."""
 
     def send(self, note: Note) -> None:
-        """Deliver *note* or raise: whatever is raised, it is tried again later."""
+        """Deliver *note* or raise: whatever is raised, it is tried again later.
+
+        Raises:
+            RefusedError: it was refused, and nothing was delivered: tried again, but rarely.
+        """
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+class Publish(Protocol):
+    """Publishes over the daemon's own connection to the broker."""
+
+    def __call__(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+        """Return once the broker has it.
+
+        Raises:
+            OSError: it may not have it.
+        """
+
+
+def no_broker(topic: str, payload: bytes, *, retain: bool = False) -> None:  # noqa: ARG001  as Publish has it
+    """Say that nothing is published here.
+
+    Raises:
+        OSError: always.
+    """
+    raise OSError("there is no connection to a broker to publish over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +139,7 @@ class Context:
     name: str  # the notifier's name in the configuration
     site: str
     log: Callable[..., None]  # log(event, **fields), at level warning for alerts
+    publish: Publish = no_broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +151,7 @@ class NotifierType:
     open: Callable[[Mapping[str, Any], Context], Notifier]
     options: tuple[Option, ...] = field(default=())
     every: bool = False  # hears every transition, journal-like, not only what people are told
+    #: looks at the options when a configuration is read, and contacts nothing; a secret that
+    #: could not be had is left out
+    check: Callable[[Mapping[str, Any]], Iterable[Fault]] | None = None
+    executes: bool = False  # starts programs: only where the configuration says ``allow_exec``

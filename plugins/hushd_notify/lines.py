@@ -1,0 +1,104 @@
+"""Connections that end at a moment, whatever the other side does.
+
+A timeout of a socket starts anew with every byte: a server that drips one in time holds a
+client for hours.  A :class:`Line` is therefore cut from outside when its time is up.
+"""
+
+import socket
+import ssl
+import time
+from contextlib import suppress
+from threading import Event, Timer
+from types import TracebackType
+from typing import Self
+
+SECOND = 10**9  # ns
+SHORTEST, LONGEST = SECOND // 10, 50 * SECOND  # a worker is replaced after a minute
+
+
+class Line:
+    """One conversation; what is dialled in it must be over after *seconds* in all.
+
+    Used as a context: when the time was up, whatever came of it is a ``TimeoutError``.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._cut = Event()
+        self._timer: Timer | None = None
+        self._handle: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._handle is not None:
+            self._handle.close()
+        if self._cut.is_set() and isinstance(exc, Exception):
+            raise TimeoutError(f"not done after {self._seconds:g} s") from exc
+
+    def dial(self, host: str, port: int) -> socket.socket:
+        """Return a connection; each of the host's addresses is tried in what time is left.
+
+        Raises:
+            OSError: there is none.
+        """
+        failure: OSError = OSError(f"{host} has no address")
+        for family, kind, protocol, _, address in socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        ):
+            end = socket.socket(family, kind, protocol)
+            try:
+                end.settimeout(self._left())
+                end.connect(address)
+            except OSError as exc:
+                end.close()
+                failure = exc
+                continue
+            self._watch(end)
+            return end
+        raise failure
+
+    def _left(self) -> float:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"not done after {self._seconds:g} s")
+        return left
+
+    def _watch(self, end: socket.socket) -> None:
+        """Cut the connection when the time is up.
+
+        A second descriptor does it: the first one changes hands when TLS begins.
+        """
+        self._handle = end.dup()
+        self._timer = Timer(self._left(), self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end(self) -> None:
+        self._cut.set()
+        if self._handle is not None:
+            with suppress(OSError):
+                self._handle.shutdown(socket.SHUT_RDWR)
+
+
+def trust(ca: str | None) -> ssl.SSLContext:
+    """Return what verifies a server: by the file *ca*, else as the system does.
+
+    Raises:
+        OSError: the file holds no certificate.
+    """
+    return ssl.create_default_context(cafile=ca)
+
+
+def not_trusted(exc: ssl.SSLCertVerificationError) -> str:
+    """Return why a certificate was refused, in a few words."""
+    return f"the server's certificate is not trusted: {exc.verify_message or exc.reason}"
