@@ -1,5 +1,6 @@
 """Recordings: what is a message or a row, and what costs only its line."""
 
+import io
 import json
 from zoneinfo import ZoneInfo
 
@@ -39,6 +40,10 @@ def line(**fields) -> bytes:
             b'{"at": 1742601600.000000128, "topic": "t", "payload": "1"}',
             Message(b"t", b"1", MIDNIGHT + 128),  # no float could hold it
         ),
+        (
+            b'{"at": 1.742601600e9, "topic": "t", "payload": "1"}',
+            Message(b"t", b"1", MIDNIGHT),
+        ),
         (line(retain=True, qos=1), Message(b"t", b"1", MIDNIGHT, 1, True)),
         (line(topic="zürich/1"), Message("zürich/1".encode(), b"1", MIDNIGHT)),
         (
@@ -61,11 +66,15 @@ def test_message(text, message):
         (b'{"at": 1742601600, "topic": "t"}', 'one of "payload" and "payload_base64"'),
         (line(payload_base64="AA=="), 'one of "payload" and "payload_base64"'),
         (line(payload=63.2), "the payload is not text"),
-        (line(at="yesterday"), "not a time"),
-        (line(at=True), "not a"),
+        (line(at="yester\x1b[31mday"), r'"yester\x1b[31mday" not a time'),
+        (line(at=True), '"True" not a'),
+        (b'{"at": 1e999999999, "topic": "t", "payload": "1"}', "not a time"),
         (line(qos=3), '"qos" is 0, 1 or 2'),
-        (b"\xff\xfe", ""),
-        (b"[" * 100_000, ""),
+        (line(qos=[]), '"qos" is 0, 1 or 2'),
+        (line(qos=True), '"qos" is 0, 1 or 2'),
+        (line(topic="\ud800"), "not UTF-8"),
+        (b'{"at": "\xff', "not UTF-8"),
+        (b"[" * 100_000, "nested too deep"),
     ],
 )
 def test_a_bad_line_costs_that_line(text, reason):
@@ -86,7 +95,7 @@ COLUMNS = Columns("noise", "datetime", "LEQ dB -A", {}, {})
 
 
 def table(text: str, columns: Columns = COLUMNS) -> list[Row | Bad]:
-    return list(rows(text.encode().splitlines(keepends=True), columns, BERLIN))
+    return list(rows(io.BytesIO(text.encode()), columns, BERLIN))
 
 
 def test_blanks_around_headings_are_not_theirs():
@@ -110,7 +119,9 @@ def test_labels_from_the_command_line_and_from_a_column():
         ("2025-03-22 01:00:00", "1 cells where the heading has 2"),
         ("soon,1", "not a time"),
         ("2025-03-22 01:00:00,1_000", '"1_000" is not a number'),
-        ('2025-03-22 01:00:00,"40,78"', '"40,78" is not a number'),
+        ("2025-03-22 01:00:00,\u0661", "is not a number"),  # a digit, but not one of ours
+        ('2025-03-22 01:00:00,"40,78"', '"40,78" is not a number: write it with a decimal point'),
+        ("2025-03-22 01:00:00,40,78", "3 cells where the heading has 2"),
     ],
 )
 def test_a_bad_row_costs_that_row(row, reason):
@@ -119,6 +130,27 @@ def test_a_bad_row_costs_that_row(row, reason):
     assert bad.line == 2
     assert reason in bad.reason
     assert good == Row("noise", (), MIDNIGHT, 1.0)
+
+
+def test_empty_cells_behind_the_last_heading_are_nothing():
+    text = "\n\ndatetime,LEQ dB -A\n2025-03-22 01:00:00,1,, \n"  # as spreadsheets write them
+    assert table(text) == [Row("noise", (), MIDNIGHT, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("datetime;LEQ dB -A\n", 'its cells are separated by ";"'),
+        ("datetime\tLEQ dB -A\n", "its cells are separated by tabs"),
+        ("datetime,LEQ dB -A\r1,2\r", "carriage return alone"),
+        ("date\x1b[31mtime\n", r'there are: "date\x1b[31mtime"'),
+        ("x" * 200_000, "field larger"),
+    ],
+)
+def test_what_is_no_such_table(text, said):
+    with pytest.raises(UnreadableError) as caught:
+        table(text)
+    assert said in str(caught.value)
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are():

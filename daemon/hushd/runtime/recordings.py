@@ -7,6 +7,7 @@ counted and reported, and the rest is read.
 import base64
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple, Self
 from hushd.core.readings import Labels, labels_of
 from hushd.core.times import parse_stamp
 from hushd.runtime.messages import Message
+
+_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 class Row(NamedTuple):
@@ -106,13 +109,15 @@ def rows(lines: Iterable[bytes], columns: Columns, zone: tzinfo | None) -> Itera
         ZonelessError: a time without an offset, and *zone* is None.
     """
     table = csv.reader(line.decode("utf-8", "replace") for line in lines)
-    header = [name.strip() for name in next(table, [])]
+    header = _header(table)
     wanted = [columns.time, columns.value, *columns.label_columns.values()]
     for name in wanted:
         if header.count(name.strip()) != 1:
-            known = ", ".join(f'"{heading}"' for heading in header)
+            known = ", ".join(f'"{_shown(heading)}"' for heading in header)
             many = "more than one" if name.strip() in header else "no"
-            raise UnreadableError(f'{many} column "{name}"; there are: {known or "none"}')
+            raise UnreadableError(
+                f'{many} column "{name}"; there are: {known or "none"}{_separator(header)}'
+            )
     at, value, *others = (header.index(name.strip()) for name in wanted)
     varying = list(zip(columns.label_columns, others, strict=True))
     fixed = dict(columns.labels)
@@ -123,12 +128,16 @@ def rows(lines: Iterable[bytes], columns: Columns, zone: tzinfo | None) -> Itera
         except StopIteration:
             return
         except csv.Error as exc:
-            yield Bad(table.line_num, str(exc))
+            yield Bad(table.line_num, _why(exc))
             continue
         if not cells:
             continue
         try:
-            stamp = stamp_of(cells[at].strip(), zone)
+            if "".join(
+                cells[len(header) :]
+            ).strip():  # else a number with a decimal comma is cut in two
+                raise IndexError
+            stamp = _stamp(cells[at].strip(), zone)
             if varying:
                 labels = labels_of(fixed | {label: cells[i].strip() for label, i in varying})
             yield Row(columns.sensor, labels, stamp, _number(cells[value].strip()))
@@ -136,6 +145,25 @@ def rows(lines: Iterable[bytes], columns: Columns, zone: tzinfo | None) -> Itera
             yield Bad(table.line_num, f"{len(cells)} cells where the heading has {len(header)}")
         except ValueError as exc:
             yield Bad(table.line_num, _why(exc))
+
+
+def _header(table: Iterator[list[str]]) -> list[str]:
+    """Return the headings: the first row that is not empty."""
+    try:
+        for cells in table:
+            if any(cell.strip() for cell in cells):
+                return [cell.strip() for cell in cells]
+    except csv.Error as exc:
+        raise UnreadableError(_why(exc)) from None
+    return []
+
+
+def _separator(header: list[str]) -> str:
+    """Return a hint for a table whose cells are not separated by commas."""
+    for sign, name in ((";", '";"'), ("\t", "tabs")):
+        if len(header) == 1 and sign in header[0]:
+            return f"\n  hint: its cells are separated by {name}; save it with commas"
+    return ""
 
 
 def stamp_of(value: object, zone: tzinfo | None) -> int:
@@ -154,6 +182,16 @@ def stamp_of(value: object, zone: tzinfo | None) -> int:
         raise
 
 
+def _stamp(value: object, zone: tzinfo | None) -> int:
+    """Return the time that *value* means; the complaint shows what stood there."""
+    if isinstance(value, Decimal):  # 1.7672256e9 is a number like any other
+        value = format(value, "f") if abs(value.adjusted()) < 20 else str(value)
+    try:
+        return stamp_of(value, zone)
+    except ValueError as exc:
+        raise ValueError(f'"{_shown(str(value))}" {exc}') from None
+
+
 def _message(record: Any, zone: tzinfo | None) -> Message:
     if not isinstance(record, dict):
         raise TypeError("not a JSON object")
@@ -165,13 +203,13 @@ def _message(record: Any, zone: tzinfo | None) -> Message:
         raise TypeError('"topic" is not text')
     at = record["at"]
     retain, qos = record.get("retain", False), record.get("qos", 0)
-    if not isinstance(retain, bool) or qos not in {0, 1, 2}:
+    if not isinstance(retain, bool) or type(qos) is not int or not 0 <= qos <= 2:
         raise ValueError('"retain" is true or false, "qos" is 0, 1 or 2')
     return Message(
         topic.encode("utf-8", "surrogateescape"),
         _payload(record),
-        stamp_of(str(at) if isinstance(at, Decimal) else at, zone),
-        qos=int(qos),
+        _stamp(at, zone),
+        qos=qos,
         retain=retain,
     )
 
@@ -191,15 +229,30 @@ def _number(text: str) -> float | None:
     """Return the number, None of an empty cell; not what only Python takes for a number."""
     if not text:
         return None
-    if "_" in text:
-        raise ValueError(f'"{text[:40]}" is not a number')
     try:
-        return float(text)
+        if text.isascii() and "_" not in text:
+            return float(text)
     except ValueError:
-        raise ValueError(f'"{text[:40]}" is not a number') from None
+        pass
+    comma = ": write it with a decimal point" if _COMMA.fullmatch(text) else ""
+    raise ValueError(f'"{_shown(text)}" is not a number{comma}')
+
+
+def _shown(text: str) -> str:
+    """Return the start of *text*, with nothing that a terminal would obey."""
+    start = text[:40]
+    return start if start.isprintable() else ascii(start)[1:-1]
 
 
 def _why(exc: BaseException) -> str:
-    if isinstance(exc, json.JSONDecodeError):
-        return f"not JSON: {exc}"
+    """Return the reason in the words of a person."""
+    match exc:
+        case json.JSONDecodeError():
+            return f"not JSON: {exc}"
+        case UnicodeError():
+            return "not UTF-8"
+        case RecursionError():
+            return "nested too deep"
+        case csv.Error() if "new-line" in str(exc):
+            return "a line ends in a carriage return alone; save the file with other line ends"
     return str(exc) or type(exc).__name__
