@@ -1,6 +1,7 @@
 """The command line as a whole: exit codes, help, what is imported, broken pipes."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +67,31 @@ def test_what_needs_no_broker_does_not_import_its_client(arguments, tmp_path, hu
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "command", ["check hushd.yaml", "schema", "replay -c hushd.yaml day.jsonl", "--version"]
+)
+def test_closed_streams_end_no_command(tmp_path, hushd, command, closed):
+    message = {"at": 1742601600, "topic": "home/attic/noise", "payload": "50"}
+    (tmp_path / "day.jsonl").write_text(json.dumps(message) + "\n")
+    shell = f"{sys.executable} -m hushd {command} {closed}"
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_the_terminal_cannot_write(tmp_path, hushd):
+    name = b"\xff\xc3\xbc.yaml"
+    (tmp_path / "hushd.yaml").rename(tmp_path / os.fsdecode(name))
+    argv = [sys.executable, "-m", "hushd", "check", name]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(argv, cwd=tmp_path, env=ascii_only, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"1 rule, no problems" in done.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path, hushd):

@@ -1,6 +1,7 @@
 """What several commands share: subparsers, and reading a configuration."""
 
 import argparse
+import io
 import sys
 import textwrap
 from collections.abc import Callable
@@ -26,6 +27,12 @@ def command(
     )
     made.set_defaults(run=run)
     return made
+
+
+def print_utf8() -> None:
+    """Let standard output be UTF-8, whatever the locale: JSON is, and the same bytes always."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
 
 
 def read_config(path: Path, *, for_run: bool) -> "Config | None":

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from hushd.cli.codes import BAD_CONFIG, OK, USAGE
-from hushd.cli.common import command, read_config
+from hushd.cli.common import command, print_utf8, read_config
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -58,6 +58,7 @@ def replay(args: argparse.Namespace) -> int:
     config = read_config(args.config, for_run=False)
     if config is None:
         return BAD_CONFIG
+    print_utf8()
     try:
         replaying.Replay(config, request).run()
     except replaying.UsageError as exc:

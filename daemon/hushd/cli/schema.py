@@ -4,7 +4,7 @@ import argparse
 import json
 
 from hushd.cli.codes import OK
-from hushd.cli.common import command
+from hushd.cli.common import command, print_utf8
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,5 +21,6 @@ def schema(args: argparse.Namespace) -> int:  # noqa: ARG001  takes none
     """
     from hushd.config.schema import json_schema  # noqa: PLC0415  see hushd.cli
 
+    print_utf8()
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
     return OK
