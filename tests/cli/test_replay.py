@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -153,7 +154,17 @@ def test_the_zone_of_the_site_counts_where_none_is_given(hushd, table, tmp_path)
             ["day.csv", *COLUMNS, "--sensor", "nois", "--label", "room=a"],
             '"nois" is not configured; known: noise',
         ),
+        (["day.csv", *COLUMNS, "--label", "romo=a"], 'has no label "romo"; known: room'),
+        (["day.csv", *COLUMNS, *["--label", "room=a"] * 2], 'gives the label "room" twice'),
+        (
+            ["day.csv", *COLUMNS, "--label", "room=a", "--label-column", "room=room"],
+            'the label "room" is given by --label and by --label-column',
+        ),
         (["day.txt"], "a recording is a .jsonl or a .csv file"),
+        (["day.jsonl.gz"], "hint: unpack it first"),
+        (["-"], "hint: standard input is not read"),
+        (["day.jsonl", "--trace", "day.jsonl"], "it would be written over day.jsonl"),
+        (["day.jsonl", "--trace", "./hushd.yaml"], "it would be written over hushd.yaml"),
         (["missing.jsonl"], "missing.jsonl: No such file"),
         (["day.jsonl", "--sensor", "noise"], "are for .csv recordings"),
         (["day.jsonl", "--trace", "no/such/folder"], "no/such/folder: No such file"),
@@ -164,6 +175,57 @@ def test_wrong_usage(hushd, table, day, arguments, said):
     assert done.returncode == 2
     assert done.stdout == ""
     assert said in done.stderr
+
+
+def test_a_trace_does_not_cost_the_recording(hushd, day, tmp_path):
+    before = (tmp_path / day).read_bytes()
+    hushd("replay", "-c", "hushd.yaml", day, "--trace", str(tmp_path / day))
+    assert (tmp_path / day).read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk is needed")
+def test_a_full_disk_is_69(hushd, day, tmp_path):
+    done = hushd("replay", "-c", "hushd.yaml", day, "--trace", "/dev/full")
+    assert done.returncode == 69
+    assert done.stderr.splitlines()[-1].startswith("hushd: /dev/full: ")
+    shell = f"{sys.executable} -m hushd replay -c hushd.yaml {day} > /dev/full"
+    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 69
+    assert done.stderr.splitlines()[-1].startswith(b"hushd: standard output: ")
+
+
+def test_the_locale_changes_no_byte(hushd, day, tmp_path):
+    recording = tmp_path / day
+    recording.write_text(recording.read_text().replace("attic", "küche"), encoding="utf-8")
+    plain = {
+        **os.environ,
+        "PYTHONIOENCODING": "latin-1",
+        "PYTHONHASHSEED": "7",
+        "TZ": "Asia/Kolkata",
+    }
+    runs = [
+        subprocess.run(
+            [sys.executable, "-m", "hushd", "replay", "-c", "hushd.yaml", day],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for env in (plain, dict(os.environ))
+    ]
+    assert runs[0] == runs[1]
+    assert '"küche"' in runs[0].decode()
+
+
+def test_a_time_that_has_passed_already_is_said(hushd, day):
+    done = hushd("replay", "-c", "hushd.yaml", day, "--until", "2025-03-22T09:00:00Z")
+    assert done.returncode == 0
+    assert "--until 2025-03-22T09:00:00Z is before the last message: no effect" in done.stderr
+
+
+def test_a_suffix_in_capitals(hushd, day, tmp_path):
+    (tmp_path / day).rename(tmp_path / "DAY.JSONL")
+    assert len(events(hushd("replay", "-c", "hushd.yaml", "DAY.JSONL"))) == 2
 
 
 def test_a_bad_configuration_is_78(hushd, day, tmp_path):

@@ -2,21 +2,21 @@
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
-from typing import IO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hushd.config.records import Config
 from hushd.core.engine import Engine
 from hushd.core.readings import Reading
-from hushd.core.transitions import Transition
+from hushd.core.transitions import Evaluation, Transition
 from hushd.runtime.clocks import RecordedClock, StampClock
 from hushd.runtime.intake import NOBODY, Intake
 from hushd.runtime.logs import Quiet
@@ -60,7 +60,8 @@ def request(args: argparse.Namespace) -> Request:
     path: Path = args.recording
     given = {"--sensor": args.sensor, "--time": args.time, "--value": args.value}
     columns = None
-    if path.suffix == ".csv":
+    kind = path.suffix.lower()
+    if kind == ".csv":
         missing = [option for option, value in given.items() if value is None]
         if missing:
             raise UsageError(f"a .csv recording needs {', '.join(missing)}")
@@ -71,8 +72,10 @@ def request(args: argparse.Namespace) -> Request:
             _pairs("--label", args.label),
             _pairs("--label-column", args.label_column),
         )
-    elif path.suffix != ".jsonl":
-        raise UsageError(f"{path}: a recording is a .jsonl or a .csv file")
+        for name in columns.labels.keys() & columns.label_columns.keys():
+            raise UsageError(f'the label "{name}" is given by --label and by --label-column')
+    elif kind != ".jsonl":
+        raise UsageError(f"{path}: a recording is a .jsonl or a .csv file{_way_out(path)}")
     elif args.label or args.label_column or any(given.values()):
         raise UsageError("--sensor, --time, --value and labels are for .csv recordings")
     return Request(path, columns, _zone(args.tz), args.until, args.trace)
@@ -103,7 +106,10 @@ class Replay:
             try:
                 recording = stack.enter_context(Recording(self._asked.path))
                 if self._asked.trace is not None:
-                    self._trace(stack.enter_context(self._asked.trace.open("w", encoding="utf-8")))
+                    self._protect(self._asked.trace)
+                    trace = Trace(self._asked.trace)
+                    stack.callback(trace.close)
+                    self._engine.trace = trace.write
             except OSError as exc:
                 raise UsageError(f"{exc.filename}: {exc.strerror}") from None
             try:
@@ -126,7 +132,12 @@ class Replay:
             raise UsageError(f'--sensor "{columns.sensor}" is not configured; known: {known}')
         given = {*columns.labels, *columns.label_columns}
         for sensor in self._config.rules.sensors:
-            if sensor.name == columns.sensor and not given.issuperset(sensor.labels):
+            if sensor.name != columns.sensor:
+                continue
+            for name in sorted(given.difference(sensor.labels)):
+                known = ", ".join(sensor.labels) or "none"
+                raise UsageError(f'sensor "{sensor.name}" has no label "{name}"; known: {known}')
+            if not given.issuperset(sensor.labels):
                 missing = ", ".join(sorted(set(sensor.labels) - given))
                 raise UsageError(
                     f'sensor "{sensor.name}" has labels that the rows lack: {missing}\n'
@@ -163,20 +174,49 @@ class Replay:
         times = [at for at in (end, until) if at is not None]
         if times:
             _print(self._engine.advance(max(times)))
+        if until is not None and end is not None and until < end:
+            _say(f"--until {self._asked.until} is before the last message: no effect")
 
-    def _trace(self, file: IO[str]) -> None:
-        self._engine.trace = lambda evaluation: print(
-            json.dumps(evaluation.record(), ensure_ascii=False), file=file
-        )
+    def _protect(self, trace: Path) -> None:
+        """Complain if the trace would be written over what is read."""
+        for read in (self._asked.path, self._config.path):
+            if trace.exists() and trace.samefile(read):
+                raise UsageError(f"--trace {trace}: it would be written over {read}")
 
     def _say_what_was_rejected(self) -> None:
         """Account for everything that was read and not used."""
-        _say(f"{self._asked.path}: {self._lines} lines, {self._intake.accepted} readings")
+        lines, readings = _count(self._lines, "line"), _count(self._intake.accepted, "reading")
+        _say(f"{self._asked.path}: {lines}, {readings}")
         if self._bad:
             _say(f"  lines that could not be read: {self._bad.total()}")
         rejected = self._intake.rejected + self._engine.rejected
         for (sensor, reason), number in sorted(rejected.items()):
             _say(f"  rejected: {number} {reason}{f' ({sensor})' if sensor != NOBODY else ''}")
+
+
+class Trace:
+    """The file of ``--trace``; what goes wrong with it says its name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("w", encoding="utf-8")
+
+    def write(self, evaluation: Evaluation) -> None:
+        """Write an evaluation as one line."""
+        with self._named():
+            print(json.dumps(evaluation.record(), ensure_ascii=False), file=self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._named():
+            self._file.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise OSError(exc.errno, exc.strerror, str(self._path)) from None
 
 
 def _print(transitions: list[Transition]) -> None:
@@ -186,6 +226,19 @@ def _print(transitions: list[Transition]) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _way_out(path: Path) -> str:
+    """Return a hint for who brings something else than a recording."""
+    if path.suffix.lower() in {".gz", ".bz2", ".xz", ".zst", ".zip"}:
+        return "\n  hint: unpack it first"
+    if str(path) in {"-", "/dev/stdin"}:
+        return "\n  hint: standard input is not read; save it as a file first"
+    return ""
 
 
 def _zoneless(exc: Exception) -> str:
@@ -199,6 +252,8 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
         name, sign, value = text.partition("=")
         if not (name and sign):
             raise UsageError(f"{option} {text}: write NAME=VALUE")
+        if name in pairs:
+            raise UsageError(f'{option} gives the label "{name}" twice')
         pairs[name] = value
     return pairs
 
@@ -220,12 +275,14 @@ def _with_progress(recording: Recording, steps: Iterator[None]) -> Iterator[None
         yield from steps
         return
     drawn = 0.0
+    width = max(min(40, shutil.get_terminal_size().columns - 8), 0)
     for step in steps:
         now = time.monotonic()
         if now - drawn >= 0.1:
             drawn = now
             done = recording.read / recording.size
-            bar = "#" * round(done * 40)
-            print(f"\r[{bar:<40}] {done:4.0%}", end="", file=sys.stderr, flush=True)
+            bar = "#" * round(done * width)
+            # back to its start: what is printed meanwhile is not written behind it
+            print(f"\r[{bar:<{width}}] {done:4.0%}\r", end="", file=sys.stderr, flush=True)
         yield step
-    print(f"\r{'':<48}\r", end="", file=sys.stderr, flush=True)
+    print(f"\r{'':<{width + 7}}\r", end="", file=sys.stderr, flush=True)
