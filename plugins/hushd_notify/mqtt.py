@@ -28,14 +28,17 @@ class Mqtt:
         """Publish *note*; a test is never kept by the broker.
 
         Raises:
-            RefusedError: the topic would be too long.
+            RefusedError: the topic would be too long, or the broker does not allow it.
             OSError: the broker may not have it.
         """
         topic = self._filled(note)
         if len(topic.encode()) > LENGTH:
             raise RefusedError(f"the topic would be longer than {LENGTH} bytes")
         retain = self._retain and note.kind != "test"
-        self._context.publish(topic, body(note, self._context.site), retain=retain)
+        try:
+            self._context.publish(topic, body(note, self._context.site), retain=retain)
+        except PermissionError as exc:
+            raise RefusedError(str(exc)) from exc
 
     def close(self) -> None:
         """Do nothing: the connection is the daemon's."""
