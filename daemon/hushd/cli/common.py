@@ -35,6 +35,14 @@ def print_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
 
 
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which running daemon is meant; without any, the only one."""
+    parser.add_argument(
+        "-c", "--config", type=Path, metavar="FILE", help="the daemon that runs with this"
+    )
+    parser.add_argument("--socket", type=Path, metavar="PATH", help="the daemon that listens there")
+
+
 def read_config(path: Path, *, for_run: bool) -> "Config | None":
     """Return the configuration, or None after every problem in it was printed."""
     from hushd import config  # noqa: PLC0415  only for commands that need it
