@@ -137,7 +137,7 @@ class Daemon:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=os.environ | environment,
+                env=os.environ | {"XDG_RUNTIME_DIR": str(folder)} | environment,
             )
 
     @property

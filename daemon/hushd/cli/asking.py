@@ -76,6 +76,6 @@ def _is_there(path: Path) -> bool:
 
 def _sockets(place: Path) -> list[Path]:
     try:
-        return sorted(path for path in place.glob("*.sock") if path.is_socket())
+        return sorted(path for path in place.glob("*.sock") if control.lives(path))
     except OSError:
         return []

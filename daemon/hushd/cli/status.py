@@ -121,7 +121,7 @@ def span(seconds: float) -> str:
     ('42s', '12m 34s', '1d 1h')
     """
     rest = max(0, round(seconds))
-    parts = []
+    parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         number, rest = divmod(rest, size)
         if number or parts or unit == "s":

@@ -154,6 +154,20 @@ def ask(path: Path, request: Mapping[str, Any], seconds: float = ANSWERING + 5) 
     return answer
 
 
+def lives(path: Path) -> bool:
+    """Say whether somebody listens at *path*, or may do so for all we can see."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(READING)
+        try:
+            with _address(path) as address:
+                probe.connect(address)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:
+            return path.is_socket()
+    return True
+
+
 def _line(peer: socket.socket, seconds: float, longest: int) -> bytes:
     """Return what *peer* sends until the end of a line, or until it ends."""
     until = time.monotonic() + seconds
@@ -185,14 +199,9 @@ def _listen(path: Path) -> socket.socket:
 
 def _clear(path: Path) -> None:
     """Take away a socket that somebody left who is no more."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, _address(path) as address:
-        probe.settimeout(READING)
-        try:
-            probe.connect(address)
-        except ConnectionRefusedError:
-            path.unlink()
-            return
-    raise OSError("another hushd runs with this configuration")
+    if lives(path):
+        raise OSError("another hushd runs with this configuration")
+    path.unlink()
 
 
 @contextlib.contextmanager
