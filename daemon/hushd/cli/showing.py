@@ -1,5 +1,6 @@
 """The work of ``hushd demo``: the street, the broker and the daemon in one process."""
 
+import os
 import signal
 import sys
 import threading
@@ -110,7 +111,15 @@ def _settings(where: Address) -> Config:
     """Return the demo's configuration with the broker's address."""
     with as_file(files("hushd.cli") / "demo.yaml") as path:
         settings = read(path, for_run=True)
-    return replace(settings, mqtt=replace(settings.mqtt, host=where.host, port=where.port))
+    guest = replace(  # leaves no trace at a broker that is not its own
+        settings.mqtt,
+        host=where.host,
+        port=where.port,
+        client_id=f"hushd-demo-{os.getpid()}",
+        session_expiry=0,
+        status_topic="",
+    )
+    return replace(settings, mqtt=guest)
 
 
 def _address(text: str) -> Address:

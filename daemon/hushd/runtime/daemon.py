@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -18,6 +18,7 @@ from hushd.config.secret import Secret
 from hushd.core.engine import Engine
 from hushd.core.transitions import rfc3339
 from hushd.runtime import status
+from hushd.runtime.broker import Broker
 from hushd.runtime.clocks import Clock, StampClock, WallClock
 from hushd.runtime.control import Control, refusal
 from hushd.runtime.delivery import Delivery, Patience, Way
@@ -25,8 +26,7 @@ from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
-from hushd.runtime.messages import Connected, Message
-from hushd.runtime.mqtt import MqttSource
+from hushd.runtime.messages import Connected
 from hushd.runtime.store import VolatileStore
 from hushd.runtime.systemd import Manager
 
@@ -100,6 +100,7 @@ class Daemon:
         self._engine = Engine(config.rules, config.catalog.aggregators)
         self._intake = self._make_intake(config)
         self._store = VolatileStore()
+        self._broker = Broker(config, inbox, log, state_directory())
         self._delivery = Delivery(
             ways(config),
             config.rules.rules,
@@ -110,7 +111,6 @@ class Daemon:
             patience=patience,
             say=say,
         )
-        self._source = self._make_source(config)
         self._loop = Loop(
             inbox=inbox,
             intake=self._intake,
@@ -118,7 +118,7 @@ class Daemon:
             engine=self._engine,
             store=self._store,
             delivery=self._delivery,
-            acknowledge=self._acknowledge,
+            acknowledge=self._broker.acknowledge,
             watch=self._watch,
             log=log,
             reload=self.reload,
@@ -129,6 +129,7 @@ class Daemon:
         """Work until told to stop, and be asked meanwhile at *control*."""
         config = self._config
         door = None if control is None else Control(control, self._inbox.ask, self._log)
+        self._broker.start()
         self._log.info("hushd.started", rules=len(config.rules.rules), sensors=len(config.sensors))
         self._manager.ready(self._line())
         try:
@@ -138,8 +139,9 @@ class Daemon:
             if door is not None:
                 door.close()
             self._inbox.close()
-            self._source.stop()
+            self._broker.stop()
             self._delivery.close()
+            self._broker.close()
             self._store.close()
             self._log.info(
                 "hushd.stopped",
@@ -217,19 +219,17 @@ class Daemon:
         return {"ok": True, "warnings": [str(warning) for warning in config.warnings]}
 
     def _follow(self, before: Config, config: Config) -> None:
-        """Let the source listen to what is wanted now, at the broker that is named now."""
+        """Listen to what is wanted now, at the broker that is named now."""
+        same_name = before.site.name == config.site.name  # the client id is made of it
         same_broker = plain(before.mqtt) == plain(config.mqtt) and before.limits == config.limits
-        if same_broker and filters(before) == filters(config):
-            return
-        self._source.stop()
-        self._source = self._make_source(config)
-
-    def _acknowledge(self, batch: Sequence[Message]) -> None:
-        self._source.acknowledge(batch)
+        if same_broker and same_name:
+            self._broker.listen(config)
+        else:
+            self._broker.move(config)
 
     def _watch(self) -> None:
-        """Look after the source, and let systemd know that the loop has come by."""
-        self._source.watch()
+        """Look after the broker, and let systemd know that the loop has come by."""
+        self._broker.watch()
         now = time.monotonic()
         if now - self._told_systemd >= (self._manager.beat_s or STATUS_EVERY):
             self._told_systemd = now
@@ -293,14 +293,6 @@ class Daemon:
 
     def _make_intake(self, config: Config) -> Intake:
         return Intake(config.sensors, self._clock, config.limits.payload, self._log)
-
-    def _make_source(self, config: Config) -> MqttSource:
-        return MqttSource(config.mqtt, filters(config), self._inbox, self._log)
-
-
-def filters(config: Config) -> frozenset[str]:
-    """Return the topic filters that the sensors ask for."""
-    return frozenset(sensor.template.filter for sensor in config.sensors.values())
 
 
 def ways(config: Config) -> list[Way]:

@@ -1,35 +1,31 @@
-"""The MQTT source: paho's connection in front of the inbox.
+"""The MQTT source: subscriptions, and messages on their way into the inbox.
 
-An exception in a paho callback ends paho's network thread while ``is_connected()`` goes on
-saying True; so callbacks here do next to nothing and cannot raise, and ``watch`` looks at
-the thread itself.  Subscriptions ask for QoS 1, never 2: paho acknowledges a QoS 2 message
-before it hands it over, and a crash in between loses it.
+Subscriptions ask for QoS 1, never 2: paho acknowledges a QoS 2 message before it hands it
+over, and a crash in between loses it.  Everything here but ``acknowledge`` runs in the
+connection's thread, and what paho calls cannot raise.
 """
 
 import functools
-import random
-import threading
+import struct
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec
 
 from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from hushd.config.records import Mqtt
+from hushd.runtime.connection import Connection, Link, Pauses, Will
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.logs import Log
 from hushd.runtime.messages import Connected, Disconnected, Message
+from hushd.runtime.sessions import Memory, distinct
 
-FIRST_PAUSE = 1.0  # seconds before the first new attempt
-LONGEST_PAUSE = 30.0
-
-HINTS = {
-    "Bad user name or password": "check mqtt.username and mqtt.password",
-    "Not authorized": "check mqtt.username and mqtt.password, and the broker's access list",
-    "Client identifier not valid": "set mqtt.client_id",
-}
+HEADROOM = 65_536 + 1024  # bytes of a packet beside its payload: a long topic, properties
+TOGETHER = 50  # filters in one packet
+NEW_ONLY = 1  # MQTT 5, retain handling: what the broker kept comes once, not on each return
 
 P = ParamSpec("P")
 
@@ -37,155 +33,216 @@ P = ParamSpec("P")
 def _cannot_raise(
     callback: Callable[Concatenate["MqttSource", P], None],
 ) -> Callable[Concatenate["MqttSource", P], None]:
-    """Return *callback* with whatever it raises logged."""
+    """Return *callback* with whatever it raises logged: the messages after it still count."""
 
     @functools.wraps(callback)
     def safe(source: "MqttSource", /, *args: P.args, **kwargs: P.kwargs) -> None:
         try:
             callback(source, *args, **kwargs)
-        except Exception as exc:  # noqa: BLE001  it would end paho's thread
+        except Exception as exc:  # noqa: BLE001  it would end the connection
             source.failed(exc)
 
     return safe
 
 
 class MqttSource:
-    """Holds on to a broker and puts its messages into the inbox.
+    """Holds on to a broker and puts its messages into the inbox, from ``start`` on.
 
-    ``start`` returns at once, whether or not the broker is there: it is tried again for
-    ever, with pauses from one to thirty seconds, not quite regular, so that all the
-    clients of a restarted broker do not come at the same moment.
+    Args:
+        mqtt: Where the broker is, and how to talk to it.
+        filters: What to subscribe to.
+        inbox: Where messages and news of the connection go.
+        log: Where to say what is wrong.
+        client_id: The name of the session at the broker.
+        memory: The filters that the session may hold from before.
+        will: What the broker says when we are gone without a word.
+        payload: The longest payload that is read, in bytes.
+        waiting: How many messages may wait to be judged.
+        greeted: Called each time the broker lets us in.
+        pauses: How long to wait for what.
     """
 
-    def __init__(self, mqtt: Mqtt, filters: Iterable[str], inbox: Inbox, log: Log) -> None:
+    def __init__(
+        self,
+        mqtt: Mqtt,
+        filters: Iterable[str],
+        inbox: Inbox,
+        log: Log,
+        *,
+        client_id: str,
+        memory: Memory | None = None,
+        will: Will | None = None,
+        payload: int = 65_536,
+        waiting: int = 10_000,
+        greeted: Callable[[], None] = lambda: None,
+        pauses: Pauses | None = None,
+    ) -> None:
         self.failures = 0  # of callbacks; stays 0
-        self._mqtt = mqtt
-        self._filters = sorted(set(filters))
+        self._filters = frozenset(distinct(filters))
+        self._wanted = self._filters  # soon
         self._inbox = inbox
         self._log = log.bind(broker=f"{mqtt.host}:{mqtt.port}")
-        self._connection = 0
+        self._kept = mqtt.session_expiry > 0
+        self._memory = memory or Memory(None, "", log)
+        self._greeted = greeted
+        self._pauses = pauses or Pauses()
+        self._number = 0  # of the connection; a packet identifier means something on its own only
         self._up = False
-        self._stopping = False
-        self._complained: tuple[str, float] = ("", 0.0)
-        self._client = self._start()
+        self._present = False  # the broker kept our session
+        self._settled = False  # it has answered our subscriptions
+        self._known = False  # a session of ours was seen
+        self._done: deque[tuple[int, list[int]]] = deque()  # what may be acknowledged
+        self._asked: dict[int, list[str]] = {}  # filters by packet, until the broker answers
+        self._granted: set[str] = set()
+        self._refused: set[str] = set()
+        self._retry_at = 0.0
+        self._connection = Connection(
+            mqtt,
+            client_id,
+            self,
+            self._log,
+            expiry=mqtt.session_expiry // 10**9,
+            receive=waiting,
+            packet=payload + HEADROOM,
+            will=will,
+            pauses=self._pauses,
+        )
+
+    @property
+    def link(self) -> Link:
+        """Say how the connection stands."""
+        return self._connection.link
+
+    @property
+    def refused(self) -> list[str]:
+        """Return the filters that the broker does not let us read."""
+        return sorted(self._refused)
+
+    def start(self) -> None:
+        """Begin to connect; return at once, whether or not the broker is there."""
+        self._connection.start()
+
+    def change(self, filters: Iterable[str]) -> None:
+        """Subscribe to other filters, without a break for those that stay."""
+        self._wanted = frozenset(distinct(filters))
+        self._connection.wake()
+
+    def acknowledge(self, batch: Sequence[Message]) -> None:
+        """Tell the broker that it need not send these messages again; called by the loop."""
+        number = self._number
+        packets = [m.packet for m in batch if m.qos and m.connection == number]
+        if packets:
+            self._done.append((number, packets))
+            self._connection.wake()
+
+    def watch(self) -> None:
+        """Begin anew if the network thread has died; called by the loop now and then."""
+        self._connection.watch()
+
+    def stop(self) -> None:
+        """Take leave of the broker."""
+        self._connection.stop()
 
     def failed(self, exc: Exception) -> None:
         """Take note of what a callback raised."""
         self.failures += 1
         self._log.error("mqtt.callback_failed", error=f"{type(exc).__name__}: {exc}")
 
-    def acknowledge(self, batch: Sequence[Message]) -> None:
-        """Tell the broker that it need not send these messages again."""
-        connection = self._connection
-        for message in batch:
-            if message.qos and message.connection == connection:
-                self._client.ack(message.packet, message.qos)
-
-    def watch(self) -> None:
-        """Begin anew if paho's thread has died; called by the loop now and then."""
-        if self._stopping or self._thread_lives():
-            return
-        self._log.error("mqtt.thread_died", hint="connecting anew")
-        self._lost("the network thread ended")
-        self._client.loop_stop()  # returns at once, as the thread has ended
-        self._client.disconnect()  # now closes the socket from here
-        self._client = self._start()
-
-    def stop(self) -> None:
-        """Take leave of the broker."""
-        self._stopping = True
-        self._client.disconnect()  # first: loop_stop alone may wait for ever on a dead peer
-        stopper = threading.Thread(target=self._client.loop_stop, daemon=True)
-        stopper.start()
-        stopper.join(2.0)
-
-    def _start(self) -> paho.Client:
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id=self._mqtt.client_id or "",
-            protocol=paho.MQTTv311,
-            manual_ack=True,
-        )
-        if self._mqtt.username is not None:
-            password = self._mqtt.password
-            client.username_pw_set(
-                self._mqtt.username, None if password is None else password.reveal()
-            )
-        client.on_connect = self._on_connect
-        client.on_connect_fail = self._on_connect_fail
-        client.on_disconnect = self._on_disconnect
-        client.on_subscribe = self._on_subscribe
+    def dress(self, client: paho.Client) -> None:
+        """Set the callbacks of a new client."""
         client.on_message = self._on_message
-        self._spread(client)
-        client.connect_async(
-            self._mqtt.host, self._mqtt.port, max(1, self._mqtt.keepalive // 10**9)
-        )
-        before = set(threading.enumerate())
-        client.loop_start()
-        self._threads = [
-            thread
-            for thread in threading.enumerate()
-            if thread.name.startswith("paho-") and thread not in before
-        ]
-        return client
+        client.on_subscribe = self._on_subscribe
 
-    def _thread_lives(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads)
+    def greeted(self, client: paho.Client, *, present: bool) -> None:
+        """Subscribe, and unsubscribe what a kept session holds and nobody wants any more."""
+        self._number += 1
+        self._filters = self._wanted
+        self._done.clear()
+        self._asked.clear()
+        self._granted.clear()
+        held = self._memory.filters if present else frozenset()
+        if self._kept and not present and (self._known or self._memory.filters):
+            self._log.warning(
+                "mqtt.session_lost",
+                hint="messages sent while we were away are gone: does the broker keep sessions, "
+                "and for long enough?",
+            )
+        self._known = True
+        self._leave(client, held)
+        five = self._connection.link.protocol == "5"
+        # 3.1.1 sends what it kept again for each subscription, so only what is new is asked for
+        self._granted |= frozenset() if five else held & self._filters
+        self._ask(client, self._filters - self._granted)
+        self._refused &= self._filters - self._granted
+        self._retry_at = time.monotonic() + self._pauses.refused
+        self._up = True
+        self._inbox.announce(Connected())
+        self._present, self._settled = present, False
+        self._settle()
+        self._greeted()
 
-    def _spread(self, client: paho.Client) -> None:
-        """Draw how long to wait before the next attempts; paho doubles the first."""
-        jitter = random.uniform(1.0, 1.5)  # noqa: S311  not a secret
-        client.reconnect_delay_set(
-            FIRST_PAUSE * jitter,  # type: ignore[arg-type]  # a float serves as well
-            LONGEST_PAUSE / jitter,  # type: ignore[arg-type]  # likewise
-        )
+    def turn(self, client: paho.Client) -> bytes:
+        """Return the acknowledgements that are due; ask for what is new, or was refused."""
+        if self._wanted is not self._filters:
+            held, self._filters = self._filters, self._wanted
+            self._granted &= self._filters
+            self._refused &= self._filters
+            self._leave(client, held)
+            self._ask(client, self._filters - held)
+            self._settle()
+        if self._refused and time.monotonic() > self._retry_at:
+            self._retry_at = time.monotonic() + self._pauses.refused
+            self._ask(client, self._refused)
+        if not self._done:
+            return b""
+        packets: list[int] = []
+        while self._done:
+            number, done = self._done.popleft()
+            if number == self._number:
+                packets += done
+        return b"".join([_PUBACK(0x4002, packet) for packet in packets])
 
-    def _complain(self, event: str, **fields: str) -> None:
-        """Log a failure to connect, the same one not more than once a minute."""
-        now = time.monotonic()
-        text = f"{event} {sorted(fields.items())}"
-        said, at = self._complained
-        if said != text or now - at >= 60:
-            self._complained = (text, now)
-            self._log.warning(event, **fields)
-
-    def _lost(self, reason: str) -> None:
+    def parted(self, reason: str) -> None:
+        """Tell the loop."""
         if self._up:
             self._up = False
             self._inbox.announce(Disconnected(reason))
 
-    @_cannot_raise
-    def _on_connect(
-        self, client: paho.Client, userdata: Any, flags: Any, reason: ReasonCode, properties: Any
-    ) -> None:
-        if reason.is_failure:
-            self._complain(
-                "mqtt.refused",
-                reason=str(reason),
-                hint=HINTS.get(str(reason), "see the broker's log"),
+    def _leave(self, client: paho.Client, held: frozenset[str]) -> None:
+        """Unsubscribe what is held and not wanted; first write down what may be held from now on."""
+        if self._kept:
+            self._memory.keep(held | self._filters)
+        for stale in sorted(held - self._filters):
+            client.unsubscribe(stale)
+            self._log.info("mqtt.unsubscribed", filter=stale)
+
+    def _ask(self, client: paho.Client, filters: Iterable[str]) -> None:
+        wanted = sorted(filters)
+        five = self._connection.link.protocol == "5"
+        for i in range(0, len(wanted), TOGETHER):
+            names = wanted[i : i + TOGETHER]
+            _, packet = client.subscribe(
+                [(name, SubscribeOptions(qos=1, retainHandling=NEW_ONLY)) for name in names]
+                if five
+                else [(name, 1) for name in names]
             )
+            if packet is not None:
+                self._asked[packet] = names
+
+    def _settle(self) -> None:
+        """Write down what the session holds, once the broker has answered everything."""
+        if self._asked:
             return
-        self._connection += 1
-        self._complained = ("", 0.0)
-        if self._filters:
-            client.subscribe([(name, 1) for name in self._filters])
-        self._up = True
-        self._inbox.announce(Connected())
-        self._log.info("mqtt.connected", filters=self._filters)
-
-    @_cannot_raise
-    def _on_connect_fail(self, client: paho.Client, userdata: Any) -> None:
-        self._spread(client)
-        self._complain("mqtt.unreachable", hint="is the broker running? it is tried again")
-
-    @_cannot_raise
-    def _on_disconnect(
-        self, client: paho.Client, userdata: Any, flags: Any, reason: ReasonCode, properties: Any
-    ) -> None:
-        self._spread(client)
-        if self._up and not self._stopping:
-            self._log.warning("mqtt.disconnected", reason=str(reason))
-        self._lost(str(reason))
+        if self._kept:
+            self._memory.keep(self._granted)
+        if not self._settled:
+            self._settled = True
+            self._log.info(
+                "mqtt.connected",
+                protocol=self._connection.link.protocol,
+                session="kept" if self._present else "new",
+                filters=sorted(self._granted),
+            )
 
     @_cannot_raise
     def _on_subscribe(
@@ -196,17 +253,33 @@ class MqttSource:
         reasons: list[ReasonCode],
         properties: Any,
     ) -> None:
-        for name, reason in zip(self._filters, reasons, strict=False):
+        for name, reason in zip(self._asked.pop(packet, ()), reasons, strict=False):
             if reason.is_failure:
-                self._log.error(
-                    "mqtt.subscription_refused",
+                if name not in self._refused:
+                    self._refused.add(name)
+                    self._log.error(
+                        "mqtt.subscription_refused",
+                        filter=name,
+                        reason=str(reason),
+                        hint="the broker's access list does not let this user read it; "
+                        "it is asked for again",
+                    )
+                continue
+            self._granted.add(name)
+            if name in self._refused:
+                self._refused.discard(name)
+                self._log.info("mqtt.subscription_granted", filter=name)
+            if reason.value == 0:
+                self._log.warning(
+                    "mqtt.qos_lowered",
                     filter=name,
-                    reason=str(reason),
-                    hint="the broker's access list does not let this user read it",
+                    hint="the broker grants QoS 0 only: what is sent while we are away is lost",
                 )
+        self._settle()
 
     @_cannot_raise
     def _on_message(self, client: paho.Client, userdata: Any, message: paho.MQTTMessage) -> None:
+        self._connection.progress += 1
         self._inbox.offer(
             Message(
                 message._topic,  # noqa: SLF001  .topic raises on ill-formed UTF-8
@@ -215,6 +288,9 @@ class MqttSource:
                 message.qos,
                 message.retain,
                 message.mid,
-                self._connection,
+                self._number,
             )
         )
+
+
+_PUBACK = struct.Struct("!HH").pack
