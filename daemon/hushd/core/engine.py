@@ -19,7 +19,7 @@ from hushd.core.rules import Over, Rule, Rules, Sensor
 from hushd.core.series import Series, delay
 from hushd.core.times import format_duration
 from hushd.core.transitions import Evaluation, Transition
-from hushd.core.windows import Pool, labels_from
+from hushd.core.windows import Fault, Pool, labels_from
 
 VERSION = 1  # of the snapshot
 SWEEP = 3600 * SECOND  # how often forgettable series are looked for
@@ -57,6 +57,10 @@ class Engine:
         self.now: int | None = None
         #: (sensor, reason) -> readings that were not used
         self.rejected: Counter[tuple[str, str]] = Counter()
+        #: aggregator -> how often it raised
+        self.faults: Counter[str] = Counter()
+        #: who is told of each fault
+        self.on_fault: Callable[[Fault], None] | None = None
         self._aggregators = {
             rule.measure.name: aggregators[rule.measure.name] for rule in rules.rules
         }
@@ -334,6 +338,7 @@ class Engine:
             return None
         alone = set(place.each) == set(place.sensor.labels)
         pool = self._pools[key] = Pool(key, labels, alone=alone)
+        pool.blame = self._blame
         if saved is not None:
             wanted = [
                 (self._aggregators[p.measure.name], p.measure, window_of(p)) for p in place.plans
@@ -341,6 +346,12 @@ class Engine:
             pool.load(saved, wanted)
         self._watchers[key] = [self._alert(place, plan, pool) for plan in place.plans]
         return pool
+
+    def _blame(self, fault: Fault) -> None:
+        """Count what an aggregation did wrong, and say so."""
+        self.faults[fault.aggregator] += 1
+        if self.on_fault is not None:
+            self.on_fault(fault)
 
     def _alert(self, place: Place, plan: Rule, pool: Pool) -> Alert:
         """Return a new alert of *plan* over *pool*, and let its silence be heard of."""

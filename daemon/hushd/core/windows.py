@@ -11,7 +11,7 @@ time, so each reading there stands for the gap *before* it instead (docs/adr/).
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 from hushd.core.aggregation import Aggregator
@@ -23,6 +23,11 @@ from hushd.core.rules import Measure, Over
 #: clocks of its sensors differ.
 SLACK = 64
 
+FAILURES = 20  # of an aggregation in a row, at as many instants, after which it rests
+REST = 60 * SECOND
+EVER = -(1 << 63)  # before all times
+PLAIN = (float, int)
+
 
 class Seen(NamedTuple):
     """One look at a window."""
@@ -31,6 +36,16 @@ class Seen(NamedTuple):
     samples: int
     coverage: float | None  # of a time window, 0 to 1; None: not known (yet)
     full: bool  # a count window holds all its readings
+
+
+class Fault(NamedTuple):
+    """An aggregation raised, or gave what is no number: its window has no value now."""
+
+    at: int
+    aggregator: str
+    labels: Labels  # of the window
+    error: str
+    rests: bool  # it is not asked again for a while
 
 
 class Speaker(Protocol):
@@ -50,13 +65,21 @@ class Speaker(Protocol):
 
 
 class Gauge:
-    """One measure over one length of one pool, remembered until something changes."""
+    """One measure over one length of one pool, remembered until something changes.
+
+    An aggregation that raises costs this window its value and nothing else.  After many
+    failures in a row it rests: it is not asked, and after one more failure, again not.
+    """
 
     __slots__ = (
         "_at",
         "_count",
         "_empty",
+        "_failed_at",
+        "_failures",
+        "_name",
         "_pool",
+        "_rests_until",
         "_seen",
         "_span",
         "_version",
@@ -70,6 +93,7 @@ class Gauge:
         self._pool = pool
         self._span = over.span
         self._count = over.count
+        self._name = aggregator.name
         self._empty = aggregator.empty
         self.always = aggregator.always
         self.view = view
@@ -77,6 +101,9 @@ class Gauge:
         self._version = -1
         self._seen = Seen(None, 0, None, full=False)
         self.next_change: int | None = None  # when the oldest reading leaves by age, as last read
+        self._failures = 0  # in a row
+        self._failed_at: int | None = None
+        self._rests_until = EVER
 
     def read(self, now: int) -> Seen:
         """Return what the window holds at *now*, which never goes back."""
@@ -84,12 +111,25 @@ class Gauge:
         if now == self._at and pool.version == self._version:
             return self._seen
         view = self.view
-        value = view.value(now)
+        value = None
+        if now >= self._rests_until:
+            try:
+                value = view.value(now)
+                if value is not None:
+                    if not math.isfinite(value):
+                        value = None
+                    elif value.__class__ not in PLAIN:
+                        value = float(value)
+            except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+                value = None
+                self._fail(now, exc)
+            else:
+                self._failures = 0
+        if self._failures:
+            view.samples(now)  # else it may not have moved
         samples, covered, self.next_change = view.standing(now)
         if not samples:
             value = self._empty
-        elif value is not None and not math.isfinite(value):
-            value = None
         coverage = None
         if self._span is not None and self._count is None and pool.known:
             members = pool.members(now, self._span)
@@ -99,6 +139,28 @@ class Gauge:
         self._at = now
         self._version = pool.version
         return self._seen
+
+    def _fail(self, now: int, exc: Exception) -> None:
+        """Take note that the aggregation raised; what one instant brings counts once."""
+        if self._failures and now == self._failed_at:
+            return
+        self._failed_at = now
+        self._failures += 1
+        rests = self._failures >= FAILURES
+        if rests:
+            self._rests_until = now + REST
+        error = f"{type(exc).__name__}: {exc}"[:200]
+        self._pool.blame(Fault(now, self._name, self._pool.labels, error, rests))
+
+    def save(self) -> list[int | None] | None:
+        """Return how the aggregation fares, for a snapshot; None: well."""
+        if not self._failures:
+            return None
+        return [self._failures, self._failed_at, self._rests_until]
+
+    def load(self, saved: list[int]) -> None:
+        """Take that back."""
+        self._failures, self._failed_at, self._rests_until = saved
 
 
 class Pool:
@@ -112,6 +174,7 @@ class Pool:
         "_log",
         "_names",
         "_newest",
+        "blame",
         "key",
         "known",
         "labels",
@@ -124,6 +187,7 @@ class Pool:
         """Start empty; *alone*: its labels name one series, so no other can join."""
         self.key = key
         self.labels = labels
+        self.blame: Callable[[Fault], None] = lambda fault: None  # noqa: ARG005  the engine sets it
         self._log = Log(slack=0 if alone else SLACK, covers=True) if log is None else log
         self._gauges: dict[str, Gauge] = {}
         self.version = 0
@@ -230,6 +294,7 @@ class Pool:
             "early": self._early,
             "shared": self.shared,
             "heard": {span: list(heard.items()) for span, heard in self._heard.items()},
+            "faring": {name: faring for name, g in self._gauges.items() if (faring := g.save())},
         }
 
     def load(
@@ -257,6 +322,9 @@ class Pool:
         for span, heard in saved["heard"].items():
             if int(span) in self._heard:
                 self._heard[int(span)].update((labels_from(series), at) for series, at in heard)
+        for name, faring in saved.get("faring", {}).items():
+            if name in self._gauges:
+                self._gauges[name].load(faring)
 
 
 def labels_from(saved: list[list[str]]) -> Labels:
