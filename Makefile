@@ -6,7 +6,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help test lint types tests fix demo bench torture mosquitto clean dev
+.PHONY: help test lint types tests fix demo bench torture install uninstall mosquitto systemd clean dev
 
 PYTHON := .venv/bin/python
 # a daemon such as mosquitto is in sbin, which not everybody has on the path
@@ -55,9 +55,10 @@ help:
 	@echo 'make fix       put right what ruff can put right, and format'
 	@echo 'make bench     time and memory against recomputing and against other libraries'
 	@echo 'make torture   the long runs that make test leaves out'
+	@echo 'make install   as root: hushd as a systemd service, for good; make uninstall takes it away'
 	@echo 'make clean     remove what was built'
 
-test: dev mosquitto
+test: dev mosquitto systemd
 	@failed=; \
 	for step in lint types tests; do \
 		$(MAKE) --no-print-directory "$$step" || failed="$$failed $$step"; \
@@ -78,7 +79,7 @@ tests: dev
 	@echo '== tests and docs'
 	@$(PYTHON) -m pytest -q -m 'not long' --cov --cov-report=term
 
-torture: dev mosquitto
+torture: dev mosquitto systemd
 	@$(PYTHON) -m pytest -m long
 
 fix: dev
@@ -96,22 +97,85 @@ bench:
 dev:
 	$(call ready,dev,-e '.[demo]' --group dev)
 
-# The end-to-end tests talk to a real broker of their own, on a port of their own; the one
-# that the package would start as a service is not wanted.
-mosquitto:
-	@set -eu; \
-	if command -v mosquitto >/dev/null; then exit 0; fi; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo 'the tests need the MQTT broker mosquitto; on Debian: sudo apt install mosquitto' >&2; exit 1; \
+# Installed for good: a virtual environment of its own in VENV, `hushd` on the path, the unit,
+# and a sample of the configuration where there is none.  DESTDIR puts all of it into another
+# tree, as packagers do.  The service sees no home directory, so the system's own Python is
+# taken where it will do.
+PREFIX ?= /usr/local
+VENV ?= /opt/hushd
+SOURCE ?= .
+INSTALL_FLAGS ?=
+install:
+	@set -eu; umask 022; \
+	venv='$(DESTDIR)$(VENV)'; prefix='$(DESTDIR)$(PREFIX)'; etc='$(DESTDIR)/etc/hushd'; \
+	if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" != 0 ]; then \
+		echo 'make install writes to $(VENV), $(PREFIX) and /etc: sudo make install' >&2; exit 1; \
 	fi; \
-	echo '== setup: mosquitto'; \
+	base=; \
+	for name in /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 python3 python; do \
+		if "$$name" -c '$(NEW_ENOUGH)' 2>/dev/null; then base="$$name"; break; fi; \
+	done; \
+	if [ -z "$$base" ]; then \
+		echo "hushd needs Python 3.11 or newer; on Debian: apt install python3 python3-venv" >&2; exit 1; \
+	fi; \
+	echo "== $$venv"; \
+	if ! "$$base" -m venv "$$venv"; then \
+		echo "$$base cannot make a virtual environment; on Debian: apt install python3-venv" >&2; exit 1; \
+	fi; \
+	"$$venv/bin/python" -m pip install -qq --upgrade $(INSTALL_FLAGS) $(SOURCE); \
+	if [ -n '$(DESTDIR)' ]; then \
+		grep -rlI "$$venv" "$$venv/bin" "$$venv/pyvenv.cfg" | xargs sed -i "s|$$venv|$(VENV)|g"; \
+	fi; \
+	case "$$(readlink -f "$$venv/bin/python")" in /home/*|/root/*) \
+		echo "warning: $$base is in a home directory, which the service does not see" >&2;; \
+	esac; \
+	echo "== $$prefix/bin/hushd, $$prefix/lib/systemd/system/hushd.service"; \
+	install -d "$$prefix/bin" "$$prefix/lib/systemd/system" "$$etc"; \
+	ln -sfn '$(VENV)/bin/hushd' "$$prefix/bin/hushd"; \
+	sed 's|/opt/hushd|$(VENV)|' systemd/hushd.service > "$$prefix/lib/systemd/system/hushd.service"; \
+	chmod 644 "$$prefix/lib/systemd/system/hushd.service"; \
+	echo "== $$etc"; \
+	install -d -m 700 "$$etc/secrets"; \
+	if [ ! -e "$$etc/hushd.yaml" ]; then install -m 644 config/hushd.yaml "$$etc/hushd.yaml"; fi; \
+	install -m 644 config/hushd.schema.json "$$etc/hushd.schema.json"; \
+	if [ -z '$(DESTDIR)' ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi; \
+	echo 'write /etc/hushd/hushd.yaml, then: systemctl enable --now hushd'
+
+uninstall:
+	@set -eu; \
+	if [ -z '$(DESTDIR)' ] && [ -d /run/systemd/system ]; then \
+		systemctl disable --now hushd 2>/dev/null || true; \
+	fi; \
+	if [ -e '$(DESTDIR)$(VENV)/pyvenv.cfg' ]; then rm -rf '$(DESTDIR)$(VENV)'; fi; \
+	rm -f '$(DESTDIR)$(PREFIX)/bin/hushd' '$(DESTDIR)$(PREFIX)/lib/systemd/system/hushd.service'; \
+	if [ -z '$(DESTDIR)' ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi; \
+	echo 'what you wrote stays: /etc/hushd; and what hushd wrote: /var/lib/hushd'
+
+# The end-to-end tests talk to a real broker of their own, on a port of their own; the one
+# that the package would start as a service is not wanted.  The unit file is judged by
+# systemd's own tool; systemd need not run for it.
+mosquitto:
+	$(call program,mosquitto,mosquitto,the MQTT broker mosquitto)
+
+systemd:
+	$(call program,systemd-analyze,systemd,systemd-analyze)
+
+# $(call program,COMMAND,PACKAGE,WORDS): see to it that COMMAND is there
+define program
+	@set -eu; \
+	if command -v $(1) >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo 'the tests need $(3); on Debian: sudo apt install $(2)' >&2; exit 1; \
+	fi; \
+	echo '== setup: $(2)'; \
 	policy=/usr/sbin/policy-rc.d; \
 	if [ ! -e $$policy ]; then \
 		printf '#!/bin/sh\nexit 101\n' > $$policy; chmod 755 $$policy; \
 		trap "rm -f $$policy" EXIT; \
 	fi; \
 	export DEBIAN_FRONTEND=noninteractive; \
-	{ apt-get update -qq && apt-get install -qq -y --no-install-recommends mosquitto; } >/dev/null
+	{ apt-get update -qq && apt-get install -qq -y --no-install-recommends $(2); } >/dev/null
+endef
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
