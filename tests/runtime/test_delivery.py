@@ -369,6 +369,7 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
         "error": "",
         "failures": 0,
         "given_up": 0,
+        "stuck": False,
         "busy_s": None,
     }
     mail.failing = True
@@ -380,3 +381,23 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
     state = delivery.state()["mail"]
     assert state["told_at"] > state["failed_at"]
     assert (state["failures"], state["waiting"]) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_plugin_that_ends_its_thread_gets_another_but_not_for_ever(office):
+    class Leaver(Phone):
+        def send(self, note: Note) -> None:
+            self.tried += 1
+            raise SystemExit
+
+    leaver, phone = Leaver(), Phone()
+    delivery = office(mail=leaver, phone=phone)
+    delivery.tell([change("critical")])
+    for tries in range(1, HASTY.replaced + 2):
+        eventually(lambda tries=tries: leaver.tried == tries and delivery.state()["mail"]["stuck"])
+        delivery.watch()
+    delivery.watch()
+    assert leaver.tried == HASTY.replaced + 1
+    assert delivery.state()["mail"]["stuck"]
+    assert not delivery.state()["phone"]["stuck"]
+    assert phone.kinds == ["raised"]

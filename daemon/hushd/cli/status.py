@@ -52,7 +52,11 @@ def lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
         f"configuration  {config['path']}, read {_ago(config['read'], now)}:"
         f" {_number(config['rules'], 'rule')}, {_number(len(config['warnings']), 'warning')}"
     )
-    stands = "connected" if broker["connected"] else f"not connected ({broker['reason']})"
+    stands = (
+        f"connected, MQTT {broker['protocol']}"
+        if broker["connected"]
+        else f"not connected ({broker['reason']})"
+    )
     since = span(_age(broker["since"], now))
     yield f"broker         {broker['host']}:{broker['port']}: {stands}, for {since}"
     series = found["series"]

@@ -42,6 +42,11 @@ class Broker:
         return self._source.link
 
     @property
+    def alive(self) -> bool:
+        """Say whether the source's thread runs."""
+        return self._source.alive
+
+    @property
     def refused(self) -> list[str]:
         """Return the filters that the broker does not let us read."""
         return self._source.refused

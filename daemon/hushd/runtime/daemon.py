@@ -26,7 +26,6 @@ from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
-from hushd.runtime.messages import Connected
 from hushd.runtime.store import VolatileStore
 from hushd.runtime.systemd import Manager
 
@@ -228,10 +227,16 @@ class Daemon:
             self._broker.move(config)
 
     def _watch(self) -> None:
-        """Look after the broker, and let systemd know that the loop has come by."""
+        """Look after the broker, and let systemd know that the loop has come by.
+
+        Not when the source's thread cannot be brought back.  A notifier that hangs is no
+        reason to begin anew with empty windows: it costs no other, and status shows it.
+        """
         self._broker.watch()
         now = time.monotonic()
-        if now - self._told_systemd >= (self._manager.beat_s or STATUS_EVERY):
+        if self._broker.alive and now - self._told_systemd >= (
+            self._manager.beat_s or STATUS_EVERY
+        ):
             self._told_systemd = now
             self._manager.beat(self._line())
 
@@ -239,8 +244,7 @@ class Daemon:
 
     def status(self) -> dict[str, Any]:
         """Return all that `hushd status` shows."""
-        config, news = self._config, self._loop.connection
-        connected = isinstance(news, Connected)
+        config, link = self._config, self._broker.link
         now = self._engine.now
         found: dict[str, Any] = {
             "version": _version(),
@@ -258,9 +262,11 @@ class Daemon:
             "broker": {
                 "host": config.mqtt.host,
                 "port": config.mqtt.port,
-                "connected": connected,
-                "since": _second(self._loop.connection_since),
-                "reason": "" if isinstance(news, Connected) else news.reason,
+                "connected": link.connected,
+                "protocol": link.protocol,
+                "since": _second(round(link.since) * 10**9 or self._began_at),
+                "reason": "" if link.connected else link.reason,
+                "refused": self._broker.refused,
             },
             "time": None if now is None else rfc3339(now),
             "series": {"number": self._engine.series, "limit": config.limits.series},
@@ -281,8 +287,8 @@ class Daemon:
     def _line(self) -> str:
         """Return how it fares in one line, for systemd."""
         states = self._delivery.state()
-        news = self._loop.connection
-        words = [] if isinstance(news, Connected) else [f"broker: {news.reason}"]
+        link = self._broker.link
+        words = [] if link.connected else [f"broker: {link.reason}"]
         words += [f"{name} fails" for name, state in states.items() if state["failures"]]
         if self._refused:
             words.append("configuration on the disk not sound")

@@ -111,16 +111,24 @@ class Worker:
                 "error": self._error,
                 "failures": self._failures,
                 "given_up": self._errands.given_up,
+                "stuck": self._stuck,
                 "busy_s": None if since is None else round(time.monotonic() - since, 1),
             }
 
+    @property
+    def _stuck(self) -> bool:
+        """Say whether its thread hangs or has died; a plugin can do both."""
+        if not self._thread.is_alive():
+            return not self._closing
+        since = self._busy_since
+        return since is not None and time.monotonic() - since >= self._patience.send
+
     def watch(self) -> None:
-        """Replace the thread if it hangs."""
+        """Replace the thread if it hangs or has died, but not for ever."""
         with self._changed:
-            since = self._busy_since
-            if since is None or time.monotonic() - since < self._patience.send:
+            if not self._stuck:
                 return
-            now = time.monotonic()
+            now, died = time.monotonic(), not self._thread.is_alive()
             self._replaced = [at for at in self._replaced if now - at < 3600]
             if len(self._replaced) >= self._patience.replaced:
                 return
@@ -129,7 +137,10 @@ class Worker:
             self._busy_since = None
             self._errands.failed()
             self._thread = self._start()
-        self._log.error("notifier.hung", notifier=self.name, deadline_s=self._patience.send)
+        if died:
+            self._log.error("notifier.died", notifier=self.name, hint="it began anew")
+        else:
+            self._log.error("notifier.hung", notifier=self.name, deadline_s=self._patience.send)
 
     def close(self) -> None:
         """Ask the thread to end once it has told what it can."""

@@ -55,8 +55,6 @@ class Loop:
         self._log = log
         self._reload = reload
         self._answer = answer
-        self.connection: Connected | Disconnected = Disconnected("not reached yet")
-        self.connection_since = time.time_ns()
         self._watched = 0.0
         self._reported = time.monotonic()
         self._known: Counter[tuple[str, str]] = Counter()
@@ -90,10 +88,8 @@ class Loop:
             case list():
                 self._take(event)
             case Connected():
-                self.connection, self.connection_since = event, time.time_ns()
                 self._connection(connected=True)
             case Disconnected():
-                self.connection, self.connection_since = event, time.time_ns()
                 self._connection(connected=False)
             case Reload():
                 self._reload()

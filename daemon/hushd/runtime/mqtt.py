@@ -6,6 +6,7 @@ connection's thread, and what paho calls cannot raise.
 """
 
 import functools
+import itertools
 import struct
 import time
 from collections import deque
@@ -26,6 +27,9 @@ from hushd.runtime.sessions import Memory, distinct
 HEADROOM = 65_536 + 1024  # bytes of a packet beside its payload: a long topic, properties
 TOGETHER = 50  # filters in one packet
 NEW_ONLY = 1  # MQTT 5, retain handling: what the broker kept comes once, not on each return
+
+#: of connections, whichever source they are of: a reload may put another in its place
+_numbers = itertools.count(1)
 
 P = ParamSpec("P")
 
@@ -114,6 +118,11 @@ class MqttSource:
         return self._connection.link
 
     @property
+    def alive(self) -> bool:
+        """Say whether the network thread runs."""
+        return self._connection.alive
+
+    @property
     def refused(self) -> list[str]:
         """Return the filters that the broker does not let us read."""
         return sorted(self._refused)
@@ -155,7 +164,7 @@ class MqttSource:
 
     def greeted(self, client: paho.Client, *, present: bool) -> None:
         """Subscribe, and unsubscribe what a kept session holds and nobody wants any more."""
-        self._number += 1
+        self._number = next(_numbers)
         self._filters = self._wanted
         self._done.clear()
         self._asked.clear()

@@ -93,8 +93,11 @@ def troubles(status: Mapping[str, Any]) -> list[str]:
     broker = status["broker"]
     if not broker["connected"]:
         found.append(f"broker {broker['host']}:{broker['port']}: {broker['reason']}")
+    found += [f"the broker does not let us read {name}" for name in broker["refused"]]
     for name, state in status["notifiers"].items():
-        if state["failures"]:
+        if state["stuck"]:
+            found.append(f"notifier {name} hangs in its plugin")
+        elif state["failures"]:
             found.append(f"notifier {name}: {state['error']} ({state['failures']} times)")
     if status["configuration"]["refused"]:
         found.append("the configuration on the disk is not sound: the one before it runs")
