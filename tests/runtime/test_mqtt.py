@@ -1,133 +1,63 @@
 """The MQTT source against a broker that does what no good broker does."""
 
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
-from time import monotonic, sleep
-from typing import Any
+from contextlib import ExitStack
+from time import monotonic
+from typing import Any, NamedTuple
 
 import pytest
+from fake_broker import CONNECT, PUBACK, SUBSCRIBE, UNSUBSCRIBE, FakeBroker, publish
+from waiting import Diary, eventually
 
 from hushd.config.records import Mqtt
+from hushd.runtime.connection import Pauses, Will
 from hushd.runtime.inbox import Inbox
-from hushd.runtime.logs import Quiet
 from hushd.runtime.messages import Connected, Disconnected, Event, Message
 from hushd.runtime.mqtt import MqttSource
+from hushd.runtime.sessions import Memory
 
-CONNECT, SUBSCRIBE, PUBACK = 0x10, 0x82, 0x40
-
-
-def publish(topic: bytes, payload: bytes, packet: int = 0) -> bytes:
-    """Return a PUBLISH packet; QoS 1 if it has a packet identifier."""
-    body = struct.pack("!H", len(topic)) + topic
-    if packet:
-        body += struct.pack("!H", packet)
-    body += payload
-    assert len(body) < 128
-    return bytes([0x32 if packet else 0x30, len(body)]) + body
+QUICK = Pauses(first=0.02, longest=0.1, greeting=5, refused=0.05)
 
 
-class Broker:
-    """Speaks just enough MQTT 3.1.1; sends what the test gives it."""
-
-    def __init__(self, code: int = 0, granted: int = 1) -> None:
-        self.seen: list[tuple[int, bytes]] = []
-        self._code = code
-        self._granted = granted
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._peer: socket.socket | None = None
-        self._subscribed = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    @property
-    def port(self) -> int:
-        port: int = self._server.getsockname()[1]
-        return port
-
-    def send(self, *packets: bytes) -> None:
-        assert self._subscribed.wait(10)
-        assert self._peer is not None
-        self._peer.sendall(b"".join(packets))
-
-    def hang_up(self) -> None:
-        assert self._subscribed.wait(10)
-        assert self._peer is not None
-        self._subscribed.clear()
-        self._peer.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        self._thread.join(5)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                self._peer, _ = self._server.accept()
-            except OSError:
-                return
-            with self._peer as peer:
-                while packet := self._receive(peer):
-                    self._answer(peer, *packet)
-
-    def _receive(self, peer: socket.socket) -> tuple[int, bytes] | None:
-        try:
-            head = peer.recv(2, socket.MSG_WAITALL)
-            return (head[0], peer.recv(head[1], socket.MSG_WAITALL)) if len(head) == 2 else None
-        except OSError:
-            return None
-
-    def _answer(self, peer: socket.socket, kind: int, body: bytes) -> None:
-        self.seen.append((kind, body))
-        if kind == CONNECT:
-            peer.sendall(bytes([0x20, 2, 0, self._code]))
-        elif kind == SUBSCRIBE:
-            peer.sendall(bytes([0x90, 3]) + body[:2] + bytes([self._granted]))
-            self._subscribed.set()
-
-
-class Diary(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[tuple[str, dict[str, Any]]] = []
-
-    def bind(self, **fields: Any) -> "Diary":
-        return self
-
-    def warning(self, event: str, **fields: Any) -> None:
-        self.lines.append((event, fields))
-
-    error = warning
-
-    def has(self, event: str) -> dict[str, Any] | None:
-        return next((fields for name, fields in self.lines if name == event), None)
-
-
-def eventually(condition: Callable[[], Any]) -> Any:
-    until = monotonic() + 10
-    while not (found := condition()):
-        assert monotonic() < until, "it did not come about"
-        sleep(0.005)
-    return found
+class Scene(NamedTuple):
+    broker: FakeBroker
+    source: MqttSource
+    inbox: Inbox
+    diary: Diary
 
 
 @pytest.fixture
-def connect() -> Iterator[Callable[..., tuple[Broker, MqttSource, Inbox, Diary]]]:
-    """Return a function that connects a source to a broker with the given answers."""
-    started: list[tuple[Broker, MqttSource]] = []
+def connect() -> Iterator[Callable[..., Scene]]:
+    """Return a function that connects a source to a broker with the given manners."""
+    with ExitStack() as stack:
 
-    def make(*, code: int = 0, granted: int = 1) -> tuple[Broker, MqttSource, Inbox, Diary]:
-        broker, inbox, diary = Broker(code, granted), Inbox(100), Diary()
-        mqtt = Mqtt("127.0.0.1", broker.port)
-        source = MqttSource(mqtt, ["home/+/noise", "home/+/noise"], inbox, diary)
-        started.append((broker, source))
-        return broker, source, inbox, diary
+        def make(
+            filters: tuple[str, ...] = ("home/+/noise", "home/+/noise"),
+            pauses: Pauses = QUICK,
+            memory: Memory | None = None,
+            will: Will | None = None,
+            **manners: Any,
+        ) -> Scene:
+            broker, inbox, diary = FakeBroker(**manners), Inbox(100), Diary()
+            stack.callback(broker.close)
+            source = MqttSource(
+                Mqtt("127.0.0.1", broker.port, keepalive=5 * 10**9),
+                filters,
+                inbox,
+                diary,
+                client_id="h",
+                memory=memory,
+                will=will,
+                waiting=100,
+                pauses=pauses,
+            )
+            stack.callback(source.stop)
+            source.start()
+            return Scene(broker, source, inbox, diary)
 
-    yield make
-    for broker, source in started:
-        source.stop()
-        broker.close()
+        yield make
 
 
 def taken(inbox: Inbox, number: int) -> list[Message]:
@@ -139,10 +69,65 @@ def taken(inbox: Inbox, number: int) -> list[Message]:
     return found
 
 
+# -- what is asked of the broker -----------------------------------------------------------
+
+
+def test_it_asks_for_a_kept_session_and_for_no_more_than_it_can_hold(connect):
+    broker, *_ = connect()
+    (body,) = eventually(lambda: broker.kinds(CONNECT))
+    assert body[:8] == b"\x00\x04MQTT\x05\x00"  # version 5, and not a clean start
+    assert b"\x11" + (86_400).to_bytes(4, "big") in body  # session expiry: a day
+    assert b"\x21\x00\x64" in body  # receive maximum: what the inbox holds, 100
+    assert b"\x27" + (65_536 * 2 + 1024).to_bytes(4, "big") in body  # maximum packet size
+
+
 def test_one_subscription_for_each_filter_at_qos_1(connect):
     broker, *_ = connect()
-    eventually(lambda: broker.seen[-1:] and broker.seen[-1][0] == SUBSCRIBE)
-    assert broker.seen[-1][1][2:] == b"\x00\x0chome/+/noise\x01"
+    (body,) = eventually(lambda: broker.kinds(SUBSCRIBE))
+    # at most QoS 1; retained messages for a new subscription only
+    assert body[3:] == b"\x00\x0chome/+/noise\x11"
+
+
+def test_a_filter_that_another_covers_is_not_asked_for(connect):
+    broker, *_ = connect(("home/#", "home/+/noise", "yard"))
+    (body,) = eventually(lambda: broker.kinds(SUBSCRIBE))
+    assert body[3:] == b"\x00\x06home/#\x11\x00\x04yard\x11"
+
+
+def test_the_broker_is_told_what_to_say_of_us(connect):
+    broker, *_ = connect(will=Will("hushd/h/status", b"offline"))
+    (body,) = eventually(lambda: broker.kinds(CONNECT))
+    assert b"\x00\x0ehushd/h/status\x00\x07offline" in body
+    assert body[7] & 0x3C == 0x2C  # a will, at QoS 1, retained
+
+
+# -- MQTT 3.1.1 -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("five", [False, None], ids=["says so", "hangs up"])
+def test_a_broker_that_does_not_know_mqtt_5_is_spoken_to_in_3_1_1(five, connect):
+    broker, source, inbox, diary = connect(five=five)
+    broker.send(publish(b"home/a/noise", b"1", packet=7, five=False))
+    batch = taken(inbox, 1)
+    source.acknowledge(batch)
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x07"])
+    assert source.link.protocol == "3.1.1"
+    broker.hang_up()
+    diary.wait_for("mqtt.connected", times=2)
+    assert len(diary.all("mqtt.fell_back")) == 1  # said once
+    assert not broker.kinds(CONNECT)[-1][7] & 2  # not a clean session
+
+
+def test_in_3_1_1_a_kept_session_is_not_subscribed_again(connect, tmp_path):
+    # the broker would send again all that it retained
+    memory = Memory(tmp_path / "memory", "h", Diary())
+    memory.keep(["home/+/noise"])
+    broker, _, _, diary = connect(memory=memory, five=False, present=True)
+    diary.wait_for("mqtt.connected")
+    assert broker.kinds(SUBSCRIBE) == []
+
+
+# -- messages ------------------------------------------------------------------------------
 
 
 def test_a_topic_that_is_not_utf8_survives_and_stops_nothing(connect):
@@ -155,14 +140,39 @@ def test_a_topic_that_is_not_utf8_survives_and_stops_nothing(connect):
     assert source.failures == 0
 
 
+def test_w33_what_a_callback_raises_costs_one_message(connect, monkeypatch):
+    broker, source, inbox, diary = connect()
+    offer = inbox.offer
+
+    def picky(message: Message) -> None:
+        if message.payload == b"13":
+            raise RuntimeError("thirteen")
+        offer(message)
+
+    monkeypatch.setattr(inbox, "offer", picky)
+    broker.send(publish(b"home/a/noise", b"13"), publish(b"home/a/noise", b"14"))
+    assert [m.payload for m in taken(inbox, 1)] == [b"14"]
+    assert source.failures == 1
+    assert "thirteen" in diary.wait_for("mqtt.callback_failed")["error"]
+    assert len(broker.kinds(CONNECT)) == 1  # and not the connection
+
+
 def test_messages_are_acknowledged_when_the_loop_says_so(connect):
     broker, source, inbox, _ = connect()
     broker.send(publish(b"home/a/noise", b"1", packet=7), publish(b"home/a/noise", b"2"))
     batch = taken(inbox, 2)
     assert [(m.qos, m.packet) for m in batch] == [(1, 7), (0, 0)]
-    assert PUBACK not in [kind for kind, _ in broker.seen]
+    assert broker.kinds(PUBACK) == []
     source.acknowledge(batch)
-    eventually(lambda: broker.seen[-1] == (PUBACK, b"\x00\x07"))
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x07"])
+
+
+def test_what_was_judged_is_acknowledged_before_the_farewell(connect):
+    broker, source, inbox, _ = connect()
+    broker.send(publish(b"home/a/noise", b"1", packet=7))
+    source.acknowledge(taken(inbox, 1))
+    source.stop()
+    assert [kind for kind, _ in broker.seen][-2:] == [PUBACK, 0xE0]
 
 
 def test_a_message_of_a_lost_connection_is_not_acknowledged_on_the_next(connect):
@@ -173,8 +183,10 @@ def test_a_message_of_a_lost_connection_is_not_acknowledged_on_the_next(connect)
     broker.send(publish(b"home/a/noise", b"2", packet=8))
     batch += taken(inbox, 1)
     source.acknowledge(batch)
-    eventually(lambda: broker.seen[-1][0] == PUBACK)
-    assert [body for kind, body in broker.seen if kind == PUBACK] == [b"\x00\x08"]
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x08"])
+
+
+# -- the connection ------------------------------------------------------------------------
 
 
 def test_the_loop_hears_of_the_connection(connect):
@@ -184,48 +196,190 @@ def test_the_loop_hears_of_the_connection(connect):
     heard += [inbox.take(10), inbox.take(10)]
     assert heard[0] == heard[2] == Connected()
     assert isinstance(heard[1], Disconnected)
-    assert diary.has("mqtt.disconnected")
-
-
-def test_a_refused_subscription_is_said(connect):
-    *_, diary = connect(granted=0x80)
-    fields = eventually(lambda: diary.has("mqtt.subscription_refused"))
-    assert fields["filter"] == "home/+/noise"
+    assert diary.wait_for("mqtt.disconnected")["reason"] == "the broker closed the connection"
 
 
 @pytest.mark.parametrize(
-    ("code", "hint"), [(4, "mqtt.password"), (5, "access list"), (2, "mqtt.client_id")]
+    ("code", "hint"),
+    [(0x86, "mqtt.password"), (0x87, "access list"), (0x85, "mqtt.client_id"), (0x97, "broker's")],
 )
 def test_a_refusal_comes_with_the_way_out(connect, code, hint):
     *_, diary = connect(code=code)
-    assert hint in eventually(lambda: diary.has("mqtt.refused"))["hint"]
+    assert hint in diary.wait_for("mqtt.refused")["hint"]
 
 
-def test_the_same_complaint_is_made_once_a_minute():
+def test_after_a_refusal_it_is_tried_again(connect):
+    broker, _, inbox, diary = connect(code=0x86)
+    eventually(lambda: len(broker.kinds(CONNECT)) >= 3)
+    assert len(diary.all("mqtt.refused")) == 1  # the same complaint not more than once a minute
+    broker.code = 0
+    assert inbox.take(10) == Connected()
+
+
+def test_who_is_not_there_is_complained_of_once_a_minute_and_tried_again():
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    diary = Diary()
-    source = MqttSource(Mqtt("127.0.0.1", port), ["a"], Inbox(10), diary)
-    sleep(2.2)  # at least two attempts
+    diary, inbox = Diary(), Inbox(10)
+    source = MqttSource(Mqtt("127.0.0.1", port), ["a"], inbox, diary, client_id="h", pauses=QUICK)
+    source.start()
+    eventually(lambda: source._connection._tries >= 4)
     source.stop()
     assert [event for event, _ in diary.lines] == ["mqtt.unreachable"]
+    assert inbox.take(0) is None  # it was never there, so it was not lost either
 
 
-def test_a_network_thread_that_died_is_replaced(connect, monkeypatch):
+def test_who_never_answers_is_given_up_and_tried_again(connect):
+    broker, _, _, diary = connect(deaf=True, pauses=QUICK._replace(greeting=0.1))
+    eventually(lambda: len(broker.kinds(CONNECT)) >= 2)
+    assert diary.wait_for("mqtt.unreachable")["reason"] == "it does not answer"
+
+
+def test_who_hangs_up_without_a_word_is_asked_about_port_and_tls(connect):
+    *_, diary = connect(five=None)
+    assert "mqtt.tls" in diary.wait_for("mqtt.unreachable")["hint"]
+
+
+def test_pauses_grow_and_are_not_quite_regular():
+    source = MqttSource(Mqtt(), [], Inbox(10), Diary(), client_id="h")
+    pauses = [source._connection._pause() for _ in range(12)]
+    for n, pause in enumerate(pauses):
+        assert 0.75 * min(2**n, 30) <= pause <= 1.25 * min(2**n, 30)
+    assert len({pause / min(2**n, 30) for n, pause in enumerate(pauses)}) > 1
+
+
+def test_a_name_server_that_hangs_holds_up_only_its_own_thread(monkeypatch):
+    gate = threading.Event()
+
+    def hang(*args: object, **more: object) -> None:
+        gate.wait(20)
+        raise OSError("no name server")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    source = MqttSource(Mqtt("broker.lan"), ["a"], Inbox(10), Diary(), client_id="h")
+    began = monotonic()
+    source.start()
+    source.watch()
+    source.acknowledge([Message(b"a", b"1", 0, 1, False, 1, 0)])
+    assert monotonic() - began < 1
+    monkeypatch.setattr("hushd.runtime.connection.Connection.stop.__defaults__", (0.1,))
+    source.stop()
+    assert monotonic() - began < 3
+    gate.set()
+    source._connection._thread.join(5)
+
+
+def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect):
     broker, source, inbox, diary = connect()
     assert inbox.take(10) == Connected()
-    # what ends paho's thread cannot be named in advance, or it would have been dealt with
-    monkeypatch.setattr(threading, "excepthook", lambda args: None)
 
     def explode(*args: object) -> None:
         raise RuntimeError("unforeseen")
 
-    source._client.on_message = explode
+    source._connection._client.on_message = explode
     broker.send(publish(b"home/a/noise", b"1"))
-    eventually(lambda: not source._thread_lives())
-    source.watch()
-    assert diary.has("mqtt.thread_died")
+    assert "unforeseen" in diary.wait_for("mqtt.failed")["error"]
     assert isinstance(inbox.take(10), Disconnected)
     assert inbox.take(10) == Connected()
     broker.send(publish(b"home/a/noise", b"2"))
     assert [m.payload for m in taken(inbox, 1)] == [b"2"]
+    assert source._connection.alive
+
+
+def test_w40_a_network_thread_that_died_all_the_same_is_replaced(connect, monkeypatch):
+    broker, source, inbox, diary = connect()
+    assert inbox.take(10) == Connected()
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+
+    def die(*args: object) -> None:
+        raise SystemExit  # not an Exception: nothing of ours catches it
+
+    source._connection._client.on_message = die
+    broker.send(publish(b"home/a/noise", b"1"))
+    eventually(lambda: not source._connection.alive)
+    source.watch()
+    assert diary.wait_for("mqtt.thread_died")
+    assert isinstance(inbox.take(10), Disconnected)
+    assert inbox.take(10) == Connected()
+    broker.send(publish(b"home/a/noise", b"2"))
+    assert [m.payload for m in taken(inbox, 1)] == [b"2"]
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"\x30\xff\xff\xff\x7f",  # announces 256 MB
+        b"\x30\xff\xff\xff\xff\xff",  # a length that does not end
+        b"\x32\x02\x00\x09",  # a topic longer than its packet
+        b"\xf0\x00\x00",  # AUTH, which nobody began
+        b"\x00\x00",  # no such packet
+    ],
+)
+def test_packets_that_are_none_end_no_thread(connect, junk):
+    broker, source, inbox, _ = connect()
+    broker.send(junk)
+    broker.hang_up()
+    broker.send(publish(b"home/a/noise", b"2"))
+    assert [m.payload for m in taken(inbox, 1)] == [b"2"]
+    assert source._connection.alive
+
+
+# -- subscriptions and sessions ----------------------------------------------------------------
+
+
+def test_a_refused_subscription_is_said_once_and_asked_for_again(connect):
+    broker, source, _, diary = connect(granted=0x87)
+    fields = diary.wait_for("mqtt.subscription_refused")
+    assert (fields["filter"], fields["reason"]) == ("home/+/noise", "Not authorized")
+    assert source.refused == ["home/+/noise"]
+    source._connection.wake()
+    eventually(lambda: (source._connection.wake(), len(broker.kinds(SUBSCRIBE)) >= 3)[1])
+    assert len(diary.all("mqtt.subscription_refused")) == 1
+    broker.granted = 1
+    eventually(lambda: (source._connection.wake(), source.refused == [])[1])
+    assert diary.all("mqtt.subscription_granted") == [{"filter": "home/+/noise"}]
+
+
+def test_a_subscription_at_qos_0_is_said_to_lose(connect):
+    *_, diary = connect(granted=0)
+    assert "lost" in diary.wait_for("mqtt.qos_lowered")["hint"]
+
+
+def test_w30_what_a_kept_session_holds_and_nobody_wants_is_unsubscribed(connect, tmp_path):
+    path = tmp_path / "memory.json"
+    Memory(path, "h", Diary()).keep(["a/#"])
+    broker, _, _, diary = connect(("b/#",), memory=Memory(path, "h", Diary()), present=True)
+    diary.wait_for("mqtt.connected")
+    assert [body[3:] for body in broker.kinds(UNSUBSCRIBE)] == [b"\x00\x03a/#"]
+    assert [body[3:] for body in broker.kinds(SUBSCRIBE)] == [b"\x00\x03b/#\x11"]
+    assert Memory(path, "h", Diary()).filters == {"b/#"}
+
+
+def test_w30_filters_change_while_it_runs(connect, tmp_path):
+    path = tmp_path / "memory.json"
+    broker, source, _, diary = connect(("a/#", "c"), memory=Memory(path, "h", Diary()))
+    diary.wait_for("mqtt.connected")
+    source.change(["b/#", "c"])
+    eventually(lambda: Memory(path, "h", Diary()).filters == {"b/#", "c"})
+    assert [body[3:] for body in broker.kinds(UNSUBSCRIBE)] == [b"\x00\x03a/#"]
+    assert broker.kinds(SUBSCRIBE)[1][3:] == b"\x00\x03b/#\x11"
+    assert len(broker.kinds(CONNECT)) == 1
+
+
+def test_a_refused_filter_is_not_remembered_as_held(connect, tmp_path):
+    path = tmp_path / "memory.json"
+    *_, diary = connect(memory=Memory(path, "h", Diary()), granted=0x87)
+    diary.wait_for("mqtt.subscription_refused")
+    eventually(lambda: Memory(path, "h", Diary()).filters == frozenset())
+
+
+def test_a_session_that_the_broker_forgot_is_said(connect, tmp_path):
+    memory = Memory(tmp_path / "memory", "h", Diary())
+    memory.keep(["home/+/noise"])
+    *_, diary = connect(memory=memory, present=False)
+    assert "gone" in diary.wait_for("mqtt.session_lost")["hint"]
+
+
+def test_the_first_session_is_not_a_lost_one(connect):
+    *_, diary = connect()
+    diary.wait_for("mqtt.connected")
+    assert diary.all("mqtt.session_lost") == []

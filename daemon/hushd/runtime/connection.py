@@ -30,6 +30,7 @@ from hushd.runtime.logs import Log
 from hushd.runtime.rivals import Rivals
 
 TICK = 1000  # milliseconds between looks at keepalive and at what else is due
+BRIEF = 50  # milliseconds; while the broker has to answer by a deadline
 AT_ONCE = 64  # packets read before the other duties are looked at
 TAKEN_OVER = 0x8E  # MQTT 5: Session taken over
 NO_SUCH_VERSION = "Unsupported protocol version"
@@ -130,9 +131,9 @@ class Connection:
         self._will = will
         self._pauses = pauses or Pauses()
         self._stopping = threading.Event()
-        self._bell, self._rope = socket.socketpair()  # wakes the thread out of its poll
-        self._bell.setblocking(False)
-        self._rope.setblocking(False)
+        # wakes the thread out of its poll
+        self._bell: socket.socket | None = None
+        self._rope: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._client: paho.Client | None = None
         self._rivals = Rivals()
@@ -163,6 +164,10 @@ class Connection:
 
     def start(self) -> None:
         """Begin to connect, in the background."""
+        if self._bell is None:
+            self._bell, self._rope = socket.socketpair()
+            self._bell.setblocking(False)
+            self._rope.setblocking(False)
         thread = threading.Thread(target=self._run, name=f"mqtt {self._client_id}", daemon=True)
         thread.start()
         self._thread = thread  # now: one that is not started yet would look like a dead one
@@ -179,8 +184,9 @@ class Connection:
 
     def wake(self) -> None:
         """Let the thread look at once at what its party has to send."""
-        with suppress(OSError):  # full: it will wake anyway; or closed: it has ended
-            self._rope.send(b"!")
+        if self._rope is not None:
+            with suppress(OSError):  # full: it will wake anyway; or closed: it has ended
+                self._rope.send(b"!")
 
     def stop(self, seconds: float = 2.0) -> None:
         """Take leave of the broker, but do not wait long for one that does not answer."""
@@ -203,8 +209,9 @@ class Connection:
     def _run(self) -> None:
         while not self.stopping:
             self._stopping.wait(self._attempt())
-        self._bell.close()
-        self._rope.close()
+        for end in (self._bell, self._rope):
+            if end is not None:
+                end.close()
 
     def _attempt(self) -> float:
         """Connect and stay connected as long as may be; return how long to wait then."""
@@ -294,13 +301,16 @@ class Connection:
         deadline = time.monotonic() + self._pauses.greeting
         decrypted: Callable[[], int] = getattr(sock, "pending", lambda: 0)
         poll = select.poll()
-        poll.register(self._bell, select.POLLIN)
+        bell = self._bell
+        assert bell is not None  # noqa: S101  made in start
+        poll.register(bell, select.POLLIN)
         poll.register(sock, select.POLLIN | select.POLLOUT)
         writing, leaving = True, False
         while True:
-            ready = dict(poll.poll(0 if decrypted() else TICK))
-            if self._bell.fileno() in ready:
-                self._bell.recv(4096)
+            tick = TICK if self._greeted_at and not leaving else BRIEF
+            ready = dict(poll.poll(0 if decrypted() else tick))
+            if bell.fileno() in ready:
+                bell.recv(4096)
             if ready.get(sock.fileno(), 0) & ~select.POLLOUT or decrypted():
                 self._read(client)
                 if client.socket() is None:
