@@ -109,6 +109,7 @@ class Daemon:
             zone=config.site.zone,
             patience=patience,
             say=say,
+            publish=self._broker.publish,
         )
         self._loop = Loop(
             inbox=inbox,

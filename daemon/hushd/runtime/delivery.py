@@ -10,7 +10,7 @@ from typing import Any
 
 from hushd.core.rules import Rule
 from hushd.core.transitions import Transition
-from hushd.plugin.records import Context, Notifier, NotifierType
+from hushd.plugin.records import Context, Notifier, NotifierType, Publish, no_broker
 from hushd.runtime import notes
 from hushd.runtime.errands import Errand, Errands
 from hushd.runtime.logs import Log
@@ -287,8 +287,10 @@ class Delivery:
         zone: tzinfo | None = None,
         patience: Patience | None = None,
         say: Callable[..., None] | None = None,
+        publish: Publish = no_broker,
     ) -> None:
         self._patience = patience or Patience()
+        self._publish = publish
         self._store = store
         self._log = log
         self._say = say or log.warning
@@ -306,7 +308,7 @@ class Delivery:
         that is not among *ways* any more still hears of everything until `let_go`.
         """
         for way in ways:
-            context = Context(way.name, site, self._say)
+            context = Context(way.name, site, self._say, self._publish)
             worker = self._workers.get(way.name)
             if worker is None:
                 self._workers[way.name] = Worker(
