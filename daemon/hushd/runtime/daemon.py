@@ -16,7 +16,7 @@ from hushd.config import ConfigError
 from hushd.config.records import Config, NotifierConfig
 from hushd.config.secret import Secret
 from hushd.core.engine import Engine
-from hushd.core.transitions import rfc3339
+from hushd.core.transitions import Transition, rfc3339
 from hushd.runtime import status
 from hushd.runtime.broker import Broker
 from hushd.runtime.clocks import Clock, StampClock, WallClock
@@ -28,6 +28,7 @@ from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
 from hushd.runtime.store import VolatileStore
 from hushd.runtime.systemd import Manager
+from hushd.runtime.upkeep import Connection, Upkeep
 
 STATUS_EVERY = 10.0  # seconds; where systemd waits for no beat
 
@@ -100,6 +101,8 @@ class Daemon:
         self._intake = self._make_intake(config)
         self._store = VolatileStore()
         self._broker = Broker(config, inbox, log, state_directory())
+        self._upkeep = Upkeep(config, self._clock, log)
+        self._upkeep.mind(self._engine, self._intake)
         self._delivery = Delivery(
             ways(config),
             config.rules.rules,
@@ -123,6 +126,7 @@ class Daemon:
             log=log,
             reload=self.reload,
             answer=self.answer,
+            upkeep=self._look_at_ourselves,
         )
 
     def run(self, control: Path | None) -> None:
@@ -206,6 +210,8 @@ class Daemon:
             self._log.warning("config.warned", problem=str(warning))
         site = config.site
         self._delivery.change(told_by, config.rules.rules, site=site.name, zone=site.zone)
+        self._upkeep.change(config)
+        self._upkeep.mind(engine, intake)
         self._loop.change(engine, intake)
         self._delivery.let_go()
         self._inbox.resize(config.limits.inbox)
@@ -241,6 +247,14 @@ class Daemon:
             self._told_systemd = now
             self._manager.beat(self._line())
 
+    def _look_at_ourselves(self) -> list[Transition]:
+        """Return which troubles of our own began or ended."""
+        link, mqtt = self._broker.link, self._config.mqtt
+        connection = Connection(link.connected, f"{mqtt.host}:{mqtt.port}", link.reason)
+        return self._upkeep.look(
+            connection, self._delivery.state(), self._engine, self._intake, self._inbox
+        )
+
     # -- how it fares --------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
@@ -271,7 +285,7 @@ class Daemon:
             },
             "time": None if now is None else rfc3339(now),
             "series": {"number": self._engine.series, "limit": config.limits.series},
-            "alerts": status.alerts(self._engine),
+            "alerts": status.alerts(self._engine, self._upkeep.alarms()),
             "readings": {
                 "accepted": self._intake.accepted,
                 "rejected": status.rejects(self._intake.rejected, self._engine.rejected),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
+from hushd.core import internal
 from hushd.core.rules import Rule
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Notifier, NotifierType, Publish, no_broker
@@ -338,7 +339,7 @@ class Delivery:
                 transition
                 for transition in transitions
                 if any(name in names for _, names in transition.notify)
-                or (followed is not None and transition.rule in followed)
+                or (followed is not None and _follows(name, followed, transition))
                 or (transition.severity is None and worker.knows_of(transition))
             ]
             if concerned:
@@ -359,6 +360,13 @@ class Delivery:
             left = worker.join(deadline)
             if left:
                 self._log.error("notifier.left_untold", notifier=worker.name, transitions=left)
+
+
+def _follows(notifier: str, followed: frozenset[str], transition: Transition) -> bool:
+    """Say whether a journal hears of it: of its rules, and of all troubles but its own."""
+    if transition.rule.startswith(internal.PREFIX):
+        return not internal.concerns(notifier, transition.rule, transition.labels)
+    return transition.rule in followed
 
 
 def _followed(notifier: str, rules: Sequence[Rule]) -> frozenset[str]:

@@ -5,7 +5,7 @@ without a trace, and nothing that is sent to us can stop the daemon.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class Route(NamedTuple):
 class Health:
     """How a sensor's decoder fares."""
 
-    failures: int = 0  # in a row
+    failures: int = 0  # in a row; after a rest, one more is enough for the next
     rests_until: int = 0
 
 
@@ -46,6 +46,7 @@ class Intake:
     Attributes:
         accepted: How many readings were made.
         rejected: What was not, by (sensor, reason); the sensor is ``""`` when there is none.
+        on_rest: Is told which decoder is put to rest, and of its last error.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Intake:
     ) -> None:
         self.accepted = 0
         self.rejected: Counter[tuple[str, str]] = Counter()
+        self.on_rest: Callable[[str, str], None] | None = None
         self._sensors = sensors
         self._clock = clock
         self._stamped = clock.now() is None
@@ -134,9 +136,9 @@ class Intake:
         try:
             samples = list(sensor.decode(message.payload))
         except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            error = f"{type(exc).__name__}: {exc}"
             health.failures += 1
             if health.failures >= FAILURES:
-                health.failures = 0
                 health.rests_until = message.arrived + REST
                 self._log.error(
                     "decoder.rested",
@@ -144,7 +146,9 @@ class Intake:
                     decoder=sensor.decoder,
                     rest_s=REST // SECOND,
                 )
-            return [Refused("decoder_failed", f"{type(exc).__name__}: {exc}"[:80])]
+                if self.on_rest is not None:
+                    self.on_rest(sensor.decoder, error[:200])
+            return [Refused("decoder_failed", error[:80])]
         health.failures = 0
         return samples
 

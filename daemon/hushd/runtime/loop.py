@@ -43,6 +43,7 @@ class Loop:
         log: Log,
         reload: Callable[[], object] = lambda: None,
         answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
+        upkeep: Callable[[], Sequence[Transition]] = list,
     ) -> None:
         self._inbox = inbox
         self._intake = intake
@@ -55,6 +56,7 @@ class Loop:
         self._log = log
         self._reload = reload
         self._answer = answer
+        self._upkeep = upkeep
         self._watched = 0.0
         self._reported = time.monotonic()
         self._known: Counter[tuple[str, str]] = Counter()
@@ -168,6 +170,7 @@ class Loop:
             self._watched = now
             self._delivery.watch()
             self._watch()
+            self._keep((), self._upkeep())
         if now - self._reported >= REPORT:
             self._reported = now
             self._report()

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, tzinfo
 
+from hushd.core.internal import PREFIX
 from hushd.core.readings import SECOND, Labels
 from hushd.core.reconcile import Kind
 from hushd.core.transitions import Event, Transition
@@ -9,11 +10,21 @@ from hushd.plugin.records import Note
 
 SILENCE = "/no-data"  # the alert of a silent sensor is named `<sensor>/no-data`
 
+#: trouble of our own -> what is told when it began, and when it is over
+TROUBLES = {
+    "broker": ("no connection to the broker", "connected to the broker again"),
+    "plugin": ("plugin {} keeps failing and is left out for now", "plugin {} fails no more"),
+    "notifier": ("notifier {} cannot tell anybody", "notifier {} works again"),
+    "limit": ("limit {} is reached", "limit {} is reached no more"),
+}
+
 
 def write(
     transition: Transition, kind: Kind | Event, severity: str | None, key: str, zone: tzinfo | None
 ) -> Note:
     """Return what to tell of *transition*; times are told in *zone*."""
+    if transition.rule.startswith(PREFIX):
+        return _of_ourselves(transition, kind, severity, key, zone)
     if transition.rule.endswith(SILENCE):
         told = _of_silence(transition, kind, severity, zone)
     else:
@@ -101,6 +112,23 @@ def _of_silence(
         return f"{sensor} was silent and sends again"
     since = transition.at if transition.started is None else transition.started
     return f"no {sensor} readings, noticed {clock_time(since, zone)} ({severity})"
+
+
+def _of_ourselves(
+    transition: Transition, kind: Kind | Event, severity: str | None, key: str, zone: tzinfo | None
+) -> Note:
+    """Return what to tell of a trouble of our own; its reason is in `about`."""
+    which = " ".join(value for _, value in transition.labels)
+    trouble = transition.rule.removeprefix(PREFIX)
+    began, over = TROUBLES.get(trouble, (f"{trouble} {{}}", f"{trouble} {{}} is well again"))
+    since = transition.at if transition.started is None else transition.started
+    if kind in {"cleared", "missed"}:
+        told = f"{over.format(which)} after {span(transition.at - since)}"
+    else:
+        told = f"{began.format(which)} ({severity})"
+    lines = [f"{transition.about}."] if transition.about else []
+    lines += [f"Since {clock_time(since, zone)}.", f"Rule: {transition.rule}."]
+    return Note(kind, f"Hushd: {told}", "\n".join(lines), severity, key, transition.record())
 
 
 def _worst(transition: Transition) -> str:

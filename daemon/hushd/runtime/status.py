@@ -13,8 +13,11 @@ from hushd.core.transitions import rfc3339
 SHOWN = 1000  # alerts and reasons; the rest is only counted
 
 
-def alerts(engine: Engine) -> dict[str, Any]:
-    """Return how many alerts there are in which state, and those that are not ok, worst first."""
+def alerts(engine: Engine, ours: Iterable[Alarm] = ()) -> dict[str, Any]:
+    """Return how many alerts there are in which state, and those that are not ok, worst first.
+
+    *ours* are those of hushd's own troubles; they are listed too.
+    """
     every = list(engine.alerts())
     states = Counter(alert.state.partition("(")[0] for alert in every)
     silences: dict[tuple[str, Labels], Alarm] = {
@@ -25,6 +28,7 @@ def alerts(engine: Engine) -> dict[str, Any]:
     notable: list[Alarm] = [
         *(alert for alert in every if alert.level is not None or alert.state == "pending"),
         *silences.values(),
+        *ours,
     ]
     notable.sort(key=lambda alarm: (-rank(alarm.level), alarm.rule, alarm.labels))
     return {
