@@ -100,8 +100,8 @@ def _alerts(alerts: Mapping[str, Any], now: datetime) -> Iterator[str]:
         quiet = ", sends nothing" if alert["silent"] else ""
         rule = f"{alert['rule']} {where}".rstrip()
         yield f"  {alert['state']}  {rule}{value}{limit}{since}{quiet}"
-    more = len(listed) - SHOWN + alerts["left_out"]
-    if more > 0:
+    more = max(0, len(listed) - SHOWN) + alerts["left_out"]
+    if more:
         yield f"  and {more} more"
 
 
