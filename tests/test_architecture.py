@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "plugins/hushd_rank": [*PURE, "hushd.plugin", "hushd_rank"],
     "plugins/hushd_acoustics": [*PURE, "hushd.plugin", "hushd_acoustics"],
     "plugins/hushd_payloads": [*PURE, *TEXT, "hushd.plugin", "hushd_payloads"],
-    "plugins/hushd_notify": [*ANY, "hushd.plugin", "hushd_notify"],
+    "plugins/hushd_notify": [*ANY, "apprise", "hushd.plugin", "hushd_notify"],
 }
 
 #: what a pure part may not call, though no import gives it away

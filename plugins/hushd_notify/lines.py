@@ -19,7 +19,7 @@ SHORTEST, LONGEST = SECOND // 10, 50 * SECOND  # a worker is replaced after a mi
 class Line:
     """One conversation; what is dialled in it must be over after *seconds* in all.
 
-    Used as a context: when the time was up, whatever came of it is a ``TimeoutError``.
+    Used as a context: where the time was up, whatever error that led to is a ``TimeoutError``.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -42,8 +42,8 @@ class Line:
             self._timer.cancel()
         if self._handle is not None:
             self._handle.close()
-        if self._cut.is_set() and isinstance(exc, Exception):
-            raise TimeoutError(f"not done after {self._seconds:g} s") from exc
+        if isinstance(exc, Exception) and not isinstance(exc, TimeoutError):
+            self.check()
 
     def dial(self, host: str, port: int) -> socket.socket:
         """Return a connection; each of the host's addresses is tried in what time is left.
@@ -66,6 +66,15 @@ class Line:
             self._watch(end)
             return end
         raise failure
+
+    def check(self) -> None:
+        """Say whether the line was cut, where that looks like an ordinary end.
+
+        Raises:
+            TimeoutError: it was.
+        """
+        if self._cut.is_set():
+            raise TimeoutError(f"not done after {self._seconds:g} s")
 
     def _left(self) -> float:
         left = self._until - time.monotonic()

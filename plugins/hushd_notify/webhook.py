@@ -63,6 +63,7 @@ class Webhook:
                 connection.request("POST", target, body(note, self._site), headers)
                 answer = connection.getresponse()
                 text = _read(answer)
+                line.check()
             except http.client.HTTPException as exc:
                 raise OSError(f"not an answer of an HTTP server: {type(exc).__name__}") from exc
             finally:
