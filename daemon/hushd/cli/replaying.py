@@ -192,6 +192,9 @@ class Replay:
         rejected = self._intake.rejected + self._engine.rejected
         for (sensor, reason), number in sorted(rejected.items()):
             _say(f"  rejected: {number} {reason}{f' ({sensor})' if sensor != NOBODY else ''}")
+        for aggregator, number in sorted(self._engine.faults.items()):
+            source = self._config.catalog.sources.get(aggregator, "unknown")
+            _say(f"  no value: {aggregator} raised {_count(number, 'time')} (plugin {source})")
 
 
 class Trace:
