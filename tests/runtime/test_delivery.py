@@ -9,7 +9,7 @@ import pytest
 
 from hushd.core.rules import Measure, Notify, Over, Rule, Severity
 from hushd.core.transitions import Transition
-from hushd.plugin.records import Note, NotifierType
+from hushd.plugin.records import Note, NotifierType, RefusedError
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.errands import WAITING, Errands
 from hushd.runtime.logs import Quiet
@@ -384,20 +384,145 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_plugin_that_ends_its_thread_gets_another_but_not_for_ever(office):
-    class Leaver(Phone):
-        def send(self, note: Note) -> None:
-            self.tried += 1
+def test_a_thread_that_dies_gets_a_successor_but_not_for_ever(office, monkeypatch):
+    def settle(self, name, alert, told) -> None:
+        if name == "mail":
             raise SystemExit
 
-    leaver, phone = Leaver(), Phone()
-    delivery = office(mail=leaver, phone=phone)
-    delivery.tell([change("critical")])
+    monkeypatch.setattr(VolatileStore, "settle", settle)
+    mail, phone = Phone(), Phone()
+    delivery = office(mail=mail, phone=phone)
     for tries in range(1, HASTY.replaced + 2):
-        eventually(lambda tries=tries: leaver.tried == tries and delivery.state()["mail"]["stuck"])
+        delivery.tell([change("critical" if tries % 2 else None)])
+        eventually(lambda: delivery.state()["mail"]["stuck"])
         delivery.watch()
     delivery.watch()
-    assert leaver.tried == HASTY.replaced + 1
+    assert len(mail.heard) == HASTY.replaced + 1
     assert delivery.state()["mail"]["stuck"]
     assert not delivery.state()["phone"]["stuck"]
-    assert phone.kinds == ["raised"]
+    assert phone.kinds[0] == "raised"
+
+
+class Diary(Quiet):
+    """A log that can be read."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, dict]] = []
+
+    def debug(self, event: str, **fields) -> None:
+        self.lines.append((event, fields))
+
+    info = warning = error = debug
+
+    def of(self, event: str) -> list[dict]:
+        return [fields for name, fields in self.lines if name == event]
+
+
+class OddError(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("what", [SystemExit(3), KeyboardInterrupt(), OddError("odd")], ids=repr)
+def test_whatever_a_plugin_raises_is_a_failure_and_no_more(office, what):
+    class Moody(Phone):
+        def open(self, options, context) -> Phone:
+            super().open(options, context)
+            if self.opened == 1:
+                raise what
+            return self
+
+        def send(self, note: Note) -> None:
+            if self.tried == 0:
+                self.tried += 1
+                raise what
+            super().send(note)
+
+        def close(self) -> None:
+            super().close()
+            raise what
+
+    mail, phone = Moody(), Phone()
+    delivery = office(mail=mail, phone=phone)
+    delivery.tell([change("critical")])
+    eventually(lambda: mail.kinds == phone.kinds == ["raised"])
+    assert not delivery.state()["mail"]["stuck"]
+    delivery.close(1)
+    assert mail.closed == 1
+
+
+def make(phone: Phone, log: Diary, patience: Patience, *secrets: str) -> Delivery:
+    way = Way("mail", NotifierType("mail", "", phone.open), {}, secrets)
+    return Delivery([way], (rule(),), VolatileStore(), log, patience=patience)
+
+
+def test_pauses_double_and_are_anything_up_to_that(monkeypatch):
+    bounds: list[tuple[float, float]] = []
+
+    def uniform(low: float, high: float) -> float:
+        bounds.append((low, high))
+        return 0.001
+
+    monkeypatch.setattr("hushd.runtime.delivery.random.uniform", uniform)
+    mail = Phone()
+    mail.failing = True
+    delivery = make(mail, Diary(), replace(HASTY, first=5, longest=300))
+    delivery.tell([change("warning")])
+    eventually(lambda: len(bounds) > 8)
+    delivery.close(1)
+    assert bounds[:9] == [(0, high) for high in (5, 10, 20, 40, 80, 160, 300, 300, 300)]
+
+
+class Picky(Phone):
+    """Refuses what is about one room, for good."""
+
+    odd = "room 101"
+
+    def send(self, note: Note) -> None:
+        if self.odd in note.title.lower():
+            self.tried += 1
+            raise RefusedError("400 what room is that?")
+        super().send(note)
+
+
+def test_what_is_refused_holds_up_no_other_and_waits_for_news():
+    mail, log = Picky(), Diary()
+    delivery = make(mail, log, HASTY)
+    delivery.tell([change("warning"), change("warning", room="102")])
+    eventually(lambda: mail.kinds == ["raised"])
+    assert mail.heard[0].record["labels"] == {"room": "102"}
+    eventually(lambda: len(log.of("notifier.refused")) == 2)  # at once, and after the other
+    sleep(5 * HASTY.longest)  # an hour would pass
+    assert len(log.of("notifier.refused")) == 2
+    mail.odd = "nothing"  # somebody has seen to it
+    delivery.tell([change("warning", room="103")])
+    eventually(lambda: len(mail.heard) == 3)
+    assert log.of("notifier.failed") == []
+    assert "notify-test mail" in log.of("notifier.refused")[0]["hint"]
+    delivery.close(1)
+
+
+def test_closing_does_not_wait_for_an_hour_to_pass():
+    mail, log = Picky(), Diary()
+    delivery = make(mail, log, HASTY)
+    delivery.tell([change("warning")])
+    eventually(lambda: log.of("notifier.refused"))
+    began = monotonic()
+    delivery.close(5)
+    assert monotonic() - began < 2
+
+
+def test_no_secret_is_shown_whoever_speaks_of_it():
+    class Chatty(Phone):
+        def send(self, note: Note) -> None:
+            raise OSError("no answer from https://me:canary-1@bell.lan/hooks/canary-2?k=canary-3")
+
+    log = Diary()
+    secret = "https://me:canary-1@bell.lan/hooks/canary-2?k=canary-3"
+    for secrets in ((secret,), ("canary-1", "canary-2", "canary-3")):
+        delivery = make(Chatty(), log, HASTY, *secrets)
+        delivery.tell([change("warning")])
+        eventually(lambda delivery=delivery: delivery.state()["mail"]["failures"])
+        assert "canary" not in str(delivery.state())
+        delivery.close(1)
+    assert log.of("notifier.failed")
+    assert "canary" not in str(log.lines)

@@ -319,7 +319,7 @@ class Daemon:
 def ways(config: Config) -> list[Way]:
     """Return how people are told."""
     return [
-        Way(notifier.name, notifier.type, _options(notifier))
+        Way(notifier.name, notifier.type, _options(notifier), notifier.secrets())
         for notifier in config.notifiers.values()
     ]
 

@@ -11,11 +11,19 @@ from typing import Any
 from hushd.core import internal
 from hushd.core.rules import Rule
 from hushd.core.transitions import Transition
-from hushd.plugin.records import Context, Notifier, NotifierType, Publish, no_broker
+from hushd.plugin.records import (
+    Context,
+    Notifier,
+    NotifierType,
+    Publish,
+    RefusedError,
+    no_broker,
+)
 from hushd.runtime import notes
 from hushd.runtime.errands import Errand, Errands
 from hushd.runtime.logs import Log
 from hushd.runtime.store import Store
+from hushd.runtime.veil import veil
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class Patience:
     send: float = 60.0  # one delivery; a worker that takes longer is replaced
     first: float = 5.0  # pause after a failure; doubles with each
     longest: float = 300.0
+    refused: float = 3600.0  # pause after a refusal, unless there is something new to tell
     give_up: float = 86_400.0  # after the first failure of the same errand
     replaced: int = 3  # hung threads an hour; each may stay in memory until the process ends
 
@@ -36,6 +45,7 @@ class Way:
     name: str
     type: NotifierType
     options: Mapping[str, Any]
+    secrets: tuple[str, ...] = ()  # not to be shown, whoever speaks of them
 
 
 class Worker:
@@ -69,7 +79,9 @@ class Worker:
         self._busy_since: float | None = None
         self._replaced: list[float] = []
         self._failures = 0  # in a row
+        self._refusals = 0  # likewise
         self._failing_since = 0.0
+        self._news = False  # something was added since the last attempt
         self._changed_way = False
         self._told_at: int | None = None  # wall time of the last success, ns
         self._failed_at: int | None = None
@@ -81,6 +93,7 @@ class Worker:
         with self._changed:
             for transition in transitions:
                 self._errands.add(transition)
+            self._news = True
             self._changed.notify_all()
 
     def change(self, way: Way, context: Context, zone: tzinfo | None) -> None:
@@ -186,7 +199,7 @@ class Worker:
                         self._zone,
                     )
                 )
-            except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
                 if not self._failed(generation, errand, exc):
                     break
             else:
@@ -201,7 +214,7 @@ class Worker:
                 errand = self._errands.next()
                 if errand is not None:
                     self._busy_since = time.monotonic()
-                    self._changed_way = False
+                    self._changed_way = self._news = False
                     return errand
                 if self._closing:
                     return None
@@ -213,7 +226,7 @@ class Worker:
             if generation != self._generation:
                 return False
             self._busy_since = None
-            self._failures = 0
+            self._failures = self._refusals = 0
             self._told_at = time.time_ns()
             self._errands.done(errand)
         self._store.settle(self.name, errand.alert, errand.told)
@@ -222,30 +235,23 @@ class Worker:
         )
         return True
 
-    def _failed(self, generation: int, errand: Errand, exc: Exception) -> bool:
+    def _failed(self, generation: int, errand: Errand, exc: BaseException) -> bool:
         """Take note of a failure and pause; False: it is time to end."""
         with self._changed:
             if generation != self._generation:
                 return False
+            refused = isinstance(exc, RefusedError)
             self._busy_since = None
             if not self._failures:
                 self._failing_since = time.monotonic()
             self._failures += 1
+            self._refusals = self._refusals + 1 if refused else 0
             self._failed_at = time.time_ns()
-            self._error = str(exc) or repr(exc)
-            pause = min(
-                self._patience.first * 2 ** min(self._failures - 1, 30), self._patience.longest
-            )
-            pause *= random.uniform(0.5, 1.0)  # noqa: S311  keeps daemons from marching in step
-            self._log.warning(
-                "notifier.failed",
-                notifier=self.name,
-                error=str(exc) or repr(exc),
-                failures=self._failures,
-                retry_s=round(pause, 1),
-            )
+            self._error = self._veiled(exc)
+            pause = self._pause()
+            self._complain(pause, refused=refused)
             if time.monotonic() - self._failing_since >= self._patience.give_up:
-                self._failures = 0
+                self._failures = self._refusals = 0
                 self._errands.give_up(errand)
                 self._log.error(
                     "notifier.given_up",
@@ -254,24 +260,63 @@ class Worker:
                     key=errand.transition.id,
                 )
                 return not self._closing
-            if not self._closing:
-                self._changed.wait_for(
-                    lambda: self._closing or self._changed_way or generation != self._generation,
-                    timeout=pause,
-                )
-                again = generation == self._generation
-            else:  # each thing is tried once more at the end, and no more
-                again = False
-            self._errands.failed()  # after the pause: what happened meanwhile counts too
-            return again
+            if self._closing:  # each thing is tried once more at the end, and no more
+                self._errands.failed()
+                return False
+            self._rest(generation, pause)
+            # after the pause: what happened meanwhile counts too.  What was refused goes to
+            # the end: one odd note must not hold up all others
+            self._errands.failed(last=errand if refused else None)
+            if refused and self._refusals >= len(self._errands):
+                self._rest(generation, self._patience.refused, until_news=True)
+                self._errands.failed()
+            return generation == self._generation
+
+    def _pause(self) -> float:
+        """Return how long to wait: up to twice as long each time, so that no two keep step."""
+        longest = self._patience.first * 2 ** min(self._failures - 1, 30)
+        return random.uniform(0, min(longest, self._patience.longest))  # noqa: S311  no secret
+
+    def _rest(self, generation: int, seconds: float, *, until_news: bool = False) -> None:
+        self._changed.wait_for(
+            lambda: (
+                self._closing
+                or self._changed_way
+                or generation != self._generation
+                or (until_news and self._news)
+            ),
+            timeout=seconds,
+        )
+
+    def _complain(self, pause: float, *, refused: bool) -> None:
+        """Log a failure; a refusal is for a person to put right."""
+        if refused:
+            self._log.error(
+                "notifier.refused",
+                notifier=self.name,
+                error=self._error,
+                failures=self._failures,
+                hint=f"hushd notify-test {self.name} tries it at once",
+            )
+        else:
+            self._log.warning(
+                "notifier.failed",
+                notifier=self.name,
+                error=self._error,
+                failures=self._failures,
+                retry_s=round(pause, 1),
+            )
+
+    def _veiled(self, exc: BaseException) -> str:
+        return veil(str(exc) or repr(exc), self._way.secrets)
 
     def _let_go(self, notifier: Notifier | None) -> None:
         if notifier is None:
             return
         try:
             notifier.close()
-        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
-            self._log.warning("notifier.failed", notifier=self.name, error=str(exc) or repr(exc))
+        except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
+            self._log.warning("notifier.failed", notifier=self.name, error=self._veiled(exc))
 
 
 class Delivery:

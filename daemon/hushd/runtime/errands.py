@@ -98,8 +98,12 @@ class Errands:
         if self._waiting and self._waiting[0] is errand.transition:
             self._waiting.popleft()
 
-    def failed(self) -> None:
-        """Take note that a delivery failed: keep the newest of each alert, and what it missed."""
+    def failed(self, last: Errand | None = None) -> None:
+        """Take note that a delivery failed: keep the newest of each alert, and what it missed.
+
+        Args:
+            last: What is told after all others.
+        """
         if self._every:
             return
         newest: dict[Alert, Transition] = {}
@@ -112,4 +116,6 @@ class Errands:
                 self._told[alert] = missed
             newest.pop(alert, None)
             newest[alert] = transition
+        if last is not None and last.alert in newest:
+            newest[last.alert] = newest.pop(last.alert)
         self._waiting = deque(newest.values())
