@@ -16,6 +16,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from fault_proxy import FaultProxy
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
@@ -68,7 +69,9 @@ class Mosquitto:
             self._child.wait(10)
             self._child = None
 
-    def publish(self, messages: Iterable[tuple[str, str]], *, retain: bool = False) -> None:
+    def publish(
+        self, messages: Iterable[tuple[str, str]], *, retain: bool = False, qos: int = 1
+    ) -> None:
         """Publish and return when the broker has them all."""
         client = paho.Client(CallbackAPIVersion.VERSION2)
         client.max_inflight_messages_set(1000)
@@ -76,7 +79,7 @@ class Mosquitto:
         client.loop_start()
         info = None
         for n, (topic, payload) in enumerate(messages, 1):
-            info = client.publish(topic, payload, qos=1, retain=retain)
+            info = client.publish(topic, payload, qos=qos, retain=retain)
             if n % 5000 == 0:
                 info.wait_for_publish(60)  # paho keeps no more than 65535 waiting
         if info is not None:
@@ -181,6 +184,19 @@ def mosquitto(tmp_path) -> Iterator[Callable[..., Mosquitto]]:
             broker = Mosquitto(tmp_path, *lines)
             stack.callback(broker.stop)
             return broker
+
+        yield make
+
+
+@pytest.fixture
+def proxy() -> Iterator[Callable[..., FaultProxy]]:
+    """Return a function that puts a proxy in front of a port."""
+    with ExitStack() as stack:
+
+        def make(port: int, *, old: bool = False) -> FaultProxy:
+            between = FaultProxy(port, old=old)
+            stack.callback(between.close)
+            return between
 
         yield make
 

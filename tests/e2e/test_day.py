@@ -88,8 +88,9 @@ def replayed(folder: Path, *arguments: str | Path) -> str:
 
 
 @pytest.mark.mosquitto
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day.path.stem)
-def test_live_equals_replay(day, mosquitto, receiver, run, eventually, tmp_path):
+def test_live_equals_replay(day, protocol, mosquitto, receiver, run, eventually, proxy, tmp_path):
     messages = [
         ("site/street/noise", json.dumps({"level": float(level), "ts": at}), at)
         for at, level in day.rows()
@@ -103,8 +104,9 @@ def test_live_equals_replay(day, mosquitto, receiver, run, eventually, tmp_path)
         )
     )
     broker = mosquitto().start()
-    daemon = run(CONFIG.format(port=broker.port, url=receiver.url, over=day.over, clear=day.clear))
-    daemon.wait_for("mqtt.connected")
+    port = broker.port if protocol == "5" else proxy(broker.port, old=True).port
+    daemon = run(CONFIG.format(port=port, url=receiver.url, over=day.over, clear=day.clear))
+    daemon.wait_for("mqtt.connected", protocol=protocol)
     broker.publish((topic, payload) for topic, payload, _ in messages)
     daemon.wait_for("alert.changed", rule="over")
     assert daemon.stop() == 0

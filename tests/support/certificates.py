@@ -22,14 +22,14 @@ class Authority:
             folder=folder,
         )
 
-    def issue(self, host: str = "localhost") -> tuple[Path, Path]:
-        """Return certificate and key of a server called *host*."""
+    def issue(self, host: str = "localhost", *, days: int = 2) -> tuple[Path, Path]:
+        """Return certificate and key of a server or client called *host*."""
         certificate, key, request, extensions = (
             self._folder / f"{self.ca.stem}-{host}.{end}" for end in ("crt", "key", "csr", "ext")
         )
         extensions.write_text(
             f"subjectAltName=DNS:{host}\nbasicConstraints=critical,CA:FALSE\n"
-            "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n"
+            "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n"
             "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
         )
         _openssl(
@@ -38,7 +38,7 @@ class Authority:
         )
         _openssl(
             f"x509 -req -in {request.name} -CA {self.ca.name} -CAkey {self._key.name}"
-            f" -CAcreateserial -days 2 -extfile {extensions.name} -out {certificate.name}",
+            f" -CAcreateserial -days {days} -extfile {extensions.name} -out {certificate.name}",
             folder=self._folder,
         )
         return certificate, key

@@ -12,10 +12,14 @@ class FaultProxy:
 
     ``pass``: everything; ``hole``: nothing more, in neither direction, and nobody is told:
     the connection is half open; ``reset``: every connection is torn down.
+
+    With *old* it is a broker that does not know MQTT 5: it refuses such connections as one of
+    3.1.1 would, and passes on the others.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, old: bool = False) -> None:
         self.mode = "pass"
+        self._old = old
         self.accepted = 0
         self._upstream = ("127.0.0.1", port)
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -48,6 +52,12 @@ class FaultProxy:
             while self.mode == "hole":
                 if self._closing.wait(0.01):
                     return
+            if self._old and client.recv(16, socket.MSG_PEEK | socket.MSG_WAITALL)[8:9] == b"\x05":
+                client.sendall(b"\x20\x02\x00\x01")
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(4096):
+                    pass
+                return
             with socket.create_connection(self._upstream, 5) as server:
                 self._pass_on(client, server)
 

@@ -232,7 +232,9 @@ class Connection:
                 self.complain(
                     "mqtt.unreachable",
                     reason=self._reason,
-                    hint="is the broker running? it is tried again",
+                    hint=tls.NO_TLS
+                    if self._mqtt.tls is not None and isinstance(exc, ConnectionResetError)
+                    else "is the broker running? it is tried again",
                 )
         except Exception as exc:  # noqa: BLE001  whatever it is, it must not end the thread
             self.failures += 1

@@ -17,6 +17,20 @@ _WAYS_OUT = {
     64: "connect by an address or a name that the broker's certificate holds",
 }
 
+_NOT_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
+NO_TLS = "does the broker speak TLS on this port? check mqtt.port"
+
+
+class _Tidy(ssl.SSLSocket):
+    """Closes itself when the handshake fails; paho leaves that to the garbage collector."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
+
 
 class Trouble(NamedTuple):
     """Why there is no encrypted connection, and the way out."""
@@ -32,6 +46,7 @@ def context(tls: Tls) -> ssl.SSLContext:
         OSError: a file cannot be read, or holds no certificate or key.
     """
     made = ssl.create_default_context(cafile=None if tls.ca is None else str(tls.ca))
+    made.sslsocket_class = _Tidy
     if tls.cert is not None:
         # a key with a passphrase has nobody to ask here: better an error than a prompt
         made.load_cert_chain(tls.cert, tls.key, password=lambda: "")
@@ -47,8 +62,8 @@ def explain(exc: ssl.SSLError) -> Trouble:
         hint = _WAYS_OUT.get(exc.verify_code, "see mqtt.tls in the configuration")
         return Trouble(exc.verify_message, hint)
     reason = (exc.reason or str(exc)).replace("_", " ").lower()
-    if exc.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}:
-        return Trouble(reason, "the broker does not speak TLS on this port: check mqtt.port")
+    if isinstance(exc, ssl.SSLEOFError) or exc.reason in _NOT_TLS:
+        return Trouble(reason, NO_TLS)
     if "certificate required" in reason or "handshake failure" in reason:
         return Trouble(reason, "the broker may want a certificate: mqtt.tls.cert and key")
     return Trouble(reason, "see the broker's log")
