@@ -319,7 +319,7 @@ def test_one_that_changed_goes_on_where_it_was(office):
     eventually(lambda: len(old.heard) == 1)
     old.failing = True
     delivery.tell([change("critical")])
-    eventually(lambda: old.tried == 2)
+    eventually(lambda: old.tried >= 2)
     again(delivery, way("mail", new))
     eventually(lambda: new.kinds == ["escalated"])  # that it was raised is known
     assert old.closed == 1
