@@ -53,7 +53,7 @@ help:
 	@echo 'make test      set up, then lint, types, tests and docs check: all that CI runs'
 	@echo 'make demo      set up and run the demo: a loud street, a broker and two rules in one process'
 	@echo 'make fix       put right what ruff can put right, and format'
-	@echo 'make bench     time and memory against recomputing and against other libraries'
+	@echo 'make bench     time and memory beside recomputing, other libraries and a bare MQTT client'
 	@echo 'make torture   the long runs that make test leaves out'
 	@echo 'make install   as root: hushd as a systemd service, for good; make uninstall takes it away'
 	@echo 'make clean     remove what was built'
@@ -90,9 +90,11 @@ demo:
 	$(call ready,demo,-e '.[demo]')
 	@.venv/bin/hushd demo $(ARGS)
 
-bench:
+bench: mosquitto
 	$(call ready,bench,-e . --group bench)
-	@for script in windows pipeline; do echo "== $$script"; $(PYTHON) benchmarks/$$script.py $(ARGS) || exit 1; done
+	@for script in 'windows.py' 'pipeline.py --live'; do \
+		echo "== $$script"; $(PYTHON) benchmarks/$$script $(ARGS) || exit 1; \
+	done
 
 dev:
 	$(call ready,dev,-e '.[demo]' --group dev)

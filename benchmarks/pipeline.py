@@ -4,19 +4,21 @@
 
 One series a topic, a thousand topics, 125 bytes of JSON with a stamp.  The rows are one
 run on one machine, the best of three; the ratios are what to compare between machines.
-``--live`` adds a flood through a real mosquitto: a bare paho subscriber that does nothing,
-and the whole of hushd up to the alert.
+``--live`` goes through a real mosquitto, too: throughput and latency of a bare paho subscriber
+that does nothing, and of the whole of hushd up to where an alert is decided.
 """
 
 import argparse
 import json
 import multiprocessing
+import socket
+import statistics
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -49,11 +51,14 @@ MORE = """\
   max: {watch: noise, measure: max, over: 30s, warning: {above: 1e6}, notify: [nobody]}
   min: {watch: noise, measure: min, over: 30s, warning: {below: -1e6}, notify: [nobody]}
 """
+PROBE = 20  # of so many messages of the slow phase one raises an alert, or clears it
 END_SENSOR = """\
   end: {topic: plant/end}
+  probe: {topic: plant/probe}
 notifiers:"""
 END_RULE = """\
   end: {watch: end, measure: last, info: {above: 0}, notify: [nobody]}
+  probe: {watch: probe, measure: last, info: {above: 0}, notify: [nobody]}
 """
 
 
@@ -115,36 +120,58 @@ def offline(number: int) -> None:
         print(f"{name:<40} {cost:8.2f} {1e6 / cost:11,.0f} {cost / floor:13.1f}")
 
 
-def flood(host: str, port: int, batch: list[Message], begin: Any, heard: Any) -> None:
-    """Publish at QoS 0 as fast as the broker takes it, then the end, until it is heard."""
+def sender(host: str, port: int, orders: Any) -> None:
+    """Publish what is ordered, then the end; the receiver stops listening when it hears that."""
     client = paho.Client(CallbackAPIVersion.VERSION2)
     client.max_queued_messages_set(0)
+    client.max_inflight_messages_set(1000)
+    client.on_socket_open = lambda _client, _data, sock: sock.setsockopt(
+        socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+    )
     client.connect(host, port)
     client.loop_start()
-    while True:
-        begin.wait()
-        begin.clear()
-        for message in batch:
-            client.publish(message.topic.decode(), message.payload)
-        heard.clear()
-        while not heard.wait(0.5):
-            client.publish("plant/end", b"1", qos=1).wait_for_publish(60)
+    topics = [f"plant/{n:04d}/noise" for n in range(TOPICS)]
+    while order := orders.get():
+        number, qos, pause = order
+        due = time.monotonic()
+        for n in range(number):
+            if pause:
+                due += pause
+                time.sleep(max(0.0, due - time.monotonic()))
+                if n % PROBE == 0:
+                    value = repr(time.monotonic()) if n % (2 * PROBE) == 0 else "-1"
+                    client.publish("plant/probe", value, qos)
+                    continue
+            client.publish(topics[n % TOPICS], payload(n), qos)
+        client.publish("plant/end", b"1", 1).wait_for_publish(300)
+        client.publish("plant/end", b"0", 1).wait_for_publish(300)
 
 
-def bare(host: str, port: int, begin: Any) -> tuple[int, float, float]:
-    """Return how many messages a subscriber that does nothing gets, its CPU time, and the time."""
-    done, count = threading.Event(), 0
+class Result(NamedTuple):
+    """What a receiver got."""
+
+    count: int
+    cpu: float  # seconds
+    took: float  # seconds, from the subscription on
+    delays: list[float]  # from published to known, seconds
+
+
+def bare(host: str, port: int, qos: int, order: Callable[[], None]) -> Result:
+    """Let a subscriber that does nothing receive."""
+    done, count, delays = threading.Event(), 0, []
 
     def on_message(_client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
         nonlocal count
         count += 1
-        if message.topic == "plant/end":
+        if message.topic == "plant/probe" and message.payload != b"-1":
+            delays.append(time.monotonic() - float(message.payload))
+        elif message.topic == "plant/end":
             done.set()
 
     client = paho.Client(CallbackAPIVersion.VERSION2)
     client.on_message = on_message
-    client.on_connect = lambda *_: client.subscribe("plant/#")
-    client.on_subscribe = lambda *_: begin.set()
+    client.on_connect = lambda *_: client.subscribe("plant/#", qos)
+    client.on_subscribe = lambda *_: order()
     used, began = time.process_time(), time.monotonic()
     client.connect(host, port)
     client.loop_start()
@@ -152,12 +179,12 @@ def bare(host: str, port: int, begin: Any) -> tuple[int, float, float]:
     used, took = time.process_time() - used, time.monotonic() - began
     client.disconnect()
     client.loop_stop()
-    return count - 1, used, took
+    return Result(count, used, took, delays)
 
 
-def whole(config: Config, host: str, port: int, begin: Any) -> tuple[int, float, float]:
-    """Return the same for the whole of hushd; an alert tells it the end."""
-    inbox, counted = Inbox(1_000_000), 0
+def whole(config: Config, host: str, port: int, order: Callable[[], None]) -> Result:
+    """Let the whole of hushd receive; the time is up to where an alert is decided."""
+    inbox, counted, delays = Inbox(1_000_000), 0, []
 
     class Diary(Quiet):
         def bind(self, **_: object) -> "Diary":
@@ -166,41 +193,64 @@ def whole(config: Config, host: str, port: int, begin: Any) -> tuple[int, float,
         def info(self, event: str, **fields: Any) -> None:
             nonlocal counted
             if event == "mqtt.connected":
-                begin.set()
-            elif event == "alert.changed":
-                inbox.on_stop(15, None)
+                order()
+            elif event == "alert.changed" and fields["change"] == "raised":
+                if fields["rule"] == "probe":
+                    delays.append(time.monotonic() - fields["value"])
+                elif fields["rule"] == "end":
+                    inbox.on_stop(15, None)
             elif event == "hushd.stopped":
-                counted = fields["readings"] - 1
+                counted = fields["readings"]
 
+    mqtt = Mqtt(host, port, client_id="hushd-bench", session_expiry=0, status_topic="")
     used, began = time.process_time(), time.monotonic()
-    serve(replace(config, mqtt=Mqtt(host, port)), inbox, Diary())
-    return counted, time.process_time() - used, time.monotonic() - began
+    serve(replace(config, mqtt=mqtt), inbox, Diary())
+    return Result(counted, time.process_time() - used, time.monotonic() - began, delays)
 
 
 def live(number: int) -> None:
     three = read_text("three", CONFIG.replace("notifiers:", END_SENSOR) + MORE + END_RULE, load())
     spawn = multiprocessing.get_context("spawn")
-    begin, heard = spawn.Event(), spawn.Event()
-    with broker("mosquitto", "max_queued_messages 1000000") as (host, port, _):
-        sender = spawn.Process(
-            target=flood, args=(host, port, messages(number), begin, heard), daemon=True
-        )
-        sender.start()
-        rows = {}
-        for name, run in (
-            ("paho that does nothing", lambda: bare(host, port, begin)),
-            ("hushd, 3 aggregates, 3 rules", lambda: whole(three, host, port, begin)),
-        ):
-            rows[name] = run()
-            heard.set()
-            time.sleep(1)
-        sender.kill()
-    print(f"\n{number} messages through mosquitto at QoS 0, from a Python publisher beside it")
-    print(f"{'':<40} {'received':>9} {'us CPU each':>12} {'per second':>11} {'x paho':>7}")
-    floor = rows["paho that does nothing"][1] / rows["paho that does nothing"][0]
-    for name, (count, used, took) in rows.items():
-        cost = used / count
-        print(f"{name:<40} {count:9} {cost * 1e6:12.1f} {count / took:11,.0f} {cost / floor:7.1f}")
+    orders = spawn.SimpleQueue()
+    phases = [
+        (f"{number:,} as fast as may be, sent at QoS 0", (number, 0, 0.0)),
+        (f"{number // 4:,} as fast as may be, at QoS 1", (number // 4, 1, 0.0)),
+        ("1,000 a second for 5 seconds, at QoS 1", (5000, 1, 0.001)),
+    ]
+    print("\nthrough mosquitto, from a Python publisher beside it; x: hushd to bare paho")
+    columns = ("received", "us CPU each", "per second", "p50 ms", "p99 ms")
+    print(f"{'':<42}" + "".join(f"{column:>12}" for column in columns))
+    with broker("mosquitto", "max_queued_messages 1000000", "max_inflight_messages 1000") as (
+        host,
+        port,
+        _,
+    ):
+        process = spawn.Process(target=sender, args=(host, port, orders), daemon=True)
+        process.start()
+        for name, (count, qos, pause) in phases:
+
+            def order(what: tuple[int, int, float] = (count, qos, pause)) -> None:
+                orders.put(what)
+
+            print(name)
+            rows = [bare(host, port, qos, order), whole(three, host, port, order)]
+            table = [_figures(row) for row in rows]
+            for title, figures in zip(
+                ("paho that does nothing", "hushd, 3 rules"), table, strict=True
+            ):
+                print(f"  {title:<40}" + "".join(f"{figure:12,.1f}" for figure in figures))
+            ratios = [ours / theirs if theirs else 0 for theirs, ours in zip(*table, strict=True)]
+            print(f"  {'x':<40}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+        orders.put(None)
+        process.join(10)
+
+
+def _figures(row: Result) -> list[float]:
+    out = [row.count, row.cpu / row.count * 1e6, row.count / row.took]
+    if len(row.delays) > 1:
+        cuts = statistics.quantiles(row.delays, n=100)
+        out += [cuts[49] * 1e3, cuts[98] * 1e3]
+    return out
 
 
 def main() -> None:
