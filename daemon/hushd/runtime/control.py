@@ -46,7 +46,7 @@ def name_for(config: Path) -> str:
     """Return the name of the socket of the daemon that runs with *config*.
 
     >>> name_for(Path("/etc/hushd/hushd.yaml"))
-    'hushd-1cfcb6c1.sock'
+    'hushd-b1219802.sock'
     """
     whole = os.fsencode(config.resolve())
     return f"{config.stem[:40]}-{hashlib.sha256(whole).hexdigest()[:8]}.sock"
