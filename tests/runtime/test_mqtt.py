@@ -1,9 +1,11 @@
 """The MQTT source against a broker that does what no good broker does."""
 
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from hushd.runtime.messages import Connected, Disconnected, Event, Message
 from hushd.runtime.mqtt import MqttSource
 from hushd.runtime.sessions import Memory
 
+REPO = Path(__file__).resolve().parents[2]
 QUICK = Pauses(first=0.02, longest=0.1, greeting=5, refused=0.05)
 
 
@@ -383,3 +386,15 @@ def test_the_first_session_is_not_a_lost_one(connect):
     *_, diary = connect()
     diary.wait_for("mqtt.connected")
     assert diary.all("mqtt.session_lost") == []
+
+
+# -- what is written of it ---------------------------------------------------------------------
+
+
+def test_every_line_of_the_log_is_explained():
+    said = set()
+    for path in (REPO / "daemon/hushd/runtime").glob("*.py"):
+        said |= set(re.findall(r'"(mqtt\.[a-z_]+)"', path.read_text()))
+    page = (REPO / "docs/mqtt.md").read_text()
+    explained = set(re.findall(r"`(mqtt\.[a-z_]+)`", page[page.index("## What the log says") :]))
+    assert said == explained
