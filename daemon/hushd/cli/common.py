@@ -19,7 +19,7 @@ def command(
     """Add the command *run*, named after the function; its docstring is the help text."""
     text = textwrap.dedent(f"    {run.__doc__}")
     made = commands.add_parser(
-        run.__name__,
+        run.__name__.replace("_", "-"),
         help=text.strip().split("\n", 1)[0].rstrip("."),
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -250,6 +250,7 @@ class Daemon:
     def _look_at_ourselves(self) -> list[Transition]:
         """Return which troubles of our own began or ended."""
         link, mqtt = self._broker.link, self._config.mqtt
+        self._upkeep.refused = self._refused
         connection = Connection(link.connected, f"{mqtt.host}:{mqtt.port}", link.reason)
         return self._upkeep.look(
             connection, self._delivery.state(), self._engine, self._intake, self._inbox
@@ -318,10 +319,16 @@ class Daemon:
 
 def ways(config: Config) -> list[Way]:
     """Return how people are told."""
-    return [
-        Way(notifier.name, notifier.type, _options(notifier), notifier.secrets())
-        for notifier in config.notifiers.values()
-    ]
+    return [way(notifier) for notifier in config.notifiers.values()]
+
+
+def way(notifier: NotifierConfig) -> Way:
+    """Return how one notifier tells.
+
+    Raises:
+        LookupError: a secret was not there when the configuration was read.
+    """
+    return Way(notifier.name, notifier.type, _options(notifier), notifier.secrets())
 
 
 def plain(value: Any) -> Any:
