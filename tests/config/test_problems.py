@@ -30,3 +30,8 @@ def test_problem(path, monkeypatch):
 def test_a_file_without_problems_says_nothing():
     for path in HERE.glob("fine-*.txt"):
         assert path.read_text() == "\n"
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*password*.txt")), ids=lambda path: path.stem)
+def test_nobody_sees_a_password(path):
+    assert "fish" not in path.read_text()

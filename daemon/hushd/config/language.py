@@ -11,6 +11,7 @@ from hushd.config.document import Node
 from hushd.config.problems import Report, shorten, suggest
 from hushd.config.shape import (
     BAD,
+    Closed,
     Either,
     Entries,
     Flag,
@@ -50,7 +51,7 @@ LABEL_NAME = Text(
 NAMES = Many(NAME, "list of names", example="a list of names, such as [phone]")
 LABEL_NAMES = Many(LABEL_NAME, "list of labels", example="a list of labels, such as [room]")
 
-SECRET = Table(
+SECRET = Closed(
     "secret",
     {
         "credential": Key(

@@ -57,7 +57,8 @@ class Place:
                     section.place("url"), "tls with a URL without it", "write mqtts://HOST"
                 )
         elif host and (why := _bad_host(host)):
-            self.report.error(section.place("host"), f'cannot use "{shorten(host)}" as a host', why)
+            named = "this" if "@" in host else f'"{shorten(host)}"'  # a password may be in it
+            self.report.error(section.place("host"), f"cannot use {named} as a host", why)
         if password is not None and username is None and section.ok("username"):
             self.report.error(
                 section.place("password"),

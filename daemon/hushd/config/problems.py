@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 #: what stands before a secret, and the secret
 _SECRETS = (
-    r"""((?:password|token|secret|authorization)["']?\s*:\s+(?=[^{*&\s]))[^,}]+"""
+    r"""((?:pas+w\w*|token|secret|authorization)["']?\s*:\s+(?=[^{*&\s]))[^,}]+"""
+    r"""|(\b(?!(?:https?|mqtts?|tcp|ssl|wss?|file)://)[a-z][a-z0-9+.-]*://)[^\s"',}]+"""
+    r"""|(\b[\w.+-]+:(?!//))[^\s"'@,}]+(?=@)"""
     r"""|(://)[^/\s"'@]*(?=@)|(://[^/\s"']+/)[^\s"',}]+"""
 )
 _WIDEST = 160  # characters of a source line that are shown
@@ -16,12 +18,26 @@ _WIDEST = 160  # characters of a source line that are shown
 class Source:
     """A text with a name, kept to quote from."""
 
-    __slots__ = ("lines", "name")
+    __slots__ = ("_hidden", "lines", "name")
 
     def __init__(self, name: str, text: str = "") -> None:
         """Keep the lines of *text*, split as YAML splits them."""
         self.name = name
         self.lines = _BREAK.split(text)
+        self._hidden: list[Mark] = []
+
+    def hide(self, mark: "Mark") -> None:
+        """Let nobody see what stands at *mark*: it may be a secret."""
+        self._hidden.append(mark)
+
+    def shown(self, line: int) -> str:
+        """Return a line, with stars for what is hidden there."""
+        text = self.lines[line - 1]
+        for mark in self._hidden:
+            if mark.line == line:
+                start, end = mark.column - 1, mark.column - 1 + mark.length
+                text = text[:start] + "*" * len(text[start:end]) + text[end:]
+        return text
 
 
 class Mark(NamedTuple):
@@ -145,7 +161,7 @@ def _quote(mark: Mark) -> list[str]:
     """Return the line of *mark* and the carets under it, or nothing if there is no such line."""
     if not 1 <= mark.line <= len(mark.source.lines):
         return []
-    text = mark.source.lines[mark.line - 1]
+    text = mark.source.shown(mark.line)
     if not text.strip():
         return []
     start, column = 0, max(mark.column - 1, 0)

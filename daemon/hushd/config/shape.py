@@ -27,6 +27,7 @@ class Shape:
     """What may stand under a key."""
 
     words = ""  # for the documentation: "duration", "list of names"
+    closed = False  # may a secret stand there?
 
     def read(self, node: Node, report: Report) -> Any:
         """Return the value of *node*, or BAD with the reason in *report*."""
@@ -542,7 +543,10 @@ class Table(Shape):
         for name, entry in node.entries.items():
             key = self.keys.get(name)
             if key is None:
-                section.meant.add(self.refuse(name, entry.key, report))
+                meant = self.refuse(name, entry.key, report)
+                section.meant.add(meant)
+                if meant in self.keys and self.keys[meant].shape.closed:
+                    _hide(entry.node)
             else:
                 value = key.shape.read(entry.node, report)
                 section.put(name, entry.key, entry.node.mark, value)
@@ -608,6 +612,35 @@ class Table(Shape):
         yield self
         for key in self.keys.values():
             yield from key.shape.parts()
+
+
+class Closed(Table):
+    """A table that names where a secret is kept; who writes the secret itself sees it nowhere."""
+
+    closed = True
+
+    def read(self, node: Node, report: Report) -> Any:
+        found = Report()
+        section = super().read(node, found)
+        for name, entry in node.entries.items():
+            if name not in self.keys or not section.ok(name):
+                _hide(entry.node)
+        if section is BAD:
+            _hide(node)
+        for problem in found.problems:
+            message = problem.message
+            if message.startswith("cannot read"):
+                message = "cannot read this"
+            report.problems.append(problem._replace(message=message))
+        return section
+
+
+def _hide(node: Node) -> None:
+    """Hide all values in *node* from those who see what is wrong with it."""
+    if node.scalar:
+        node.mark.source.hide(node.mark)
+    for inner in (*node.items, *(entry.node for entry in node.entries.values())):
+        _hide(inner)
 
 
 def _described(key: Key) -> Json:
