@@ -44,6 +44,7 @@ def serve(
     control: Path | None = None,
     output: Output | None = None,
     manager: Manager | None = None,
+    observe: Callable[[Engine], None] | None = None,
 ) -> None:
     """Run until the inbox brings a Stop; then take leave of everybody in order.
 
@@ -57,6 +58,7 @@ def serve(
         control: Where to be asked, if anywhere.
         output: Behind the log; its level and format follow the configuration.
         manager: Who started the process.
+        observe: Is shown the engine, to look at it and no more, whenever the loop has come by.
     """
     daemon = Daemon(
         config,
@@ -67,6 +69,7 @@ def serve(
         reread=reread,
         output=output,
         manager=manager or Manager({}),
+        observe=observe,
     )
     daemon.run(control)
 
@@ -85,6 +88,7 @@ class Daemon:
         reread: Callable[[], Config] | None,
         output: Output | None,
         manager: Manager,
+        observe: Callable[[Engine], None] | None = None,
     ) -> None:
         self._config = config
         self._inbox = inbox
@@ -127,6 +131,7 @@ class Daemon:
             reload=self.reload,
             answer=self.answer,
             upkeep=self._look_at_ourselves,
+            observe=observe,
         )
 
     def run(self, control: Path | None) -> None:
@@ -364,13 +369,17 @@ def _second(at: int) -> str:
 
 
 @contextmanager
-def signals(inbox: Inbox) -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the loop in order, a second one at once; SIGHUP reloads."""
+def signals(inbox: Inbox, at_once: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Let SIGTERM and SIGINT end the loop in order, a second one at once; SIGHUP reloads.
+
+    *at_once* is called before such an end.
+    """
     asked = False
 
     def stop(signum: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
+            at_once()
             os._exit(128 + signum)
         asked = True
         inbox.on_stop(signum, frame)

@@ -44,6 +44,7 @@ class Loop:
         reload: Callable[[], object] = lambda: None,
         answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
         upkeep: Callable[[], Sequence[Transition]] = list,
+        observe: Callable[[Engine], None] | None = None,
     ) -> None:
         self._inbox = inbox
         self._intake = intake
@@ -57,6 +58,7 @@ class Loop:
         self._reload = reload
         self._answer = answer
         self._upkeep = upkeep
+        self._observe = observe
         self._watched = 0.0
         self._reported = time.monotonic()
         self._known: Counter[tuple[str, str]] = Counter()
@@ -72,6 +74,8 @@ class Loop:
                 break
             self._handle(event)
             self._look_around()
+            if self._observe is not None:
+                self._observe(self._engine)
         now = self._clock.now()
         if now is None and self._intake.accepted:
             now = self._engine.now
