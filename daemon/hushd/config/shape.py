@@ -566,6 +566,8 @@ class Table(Shape):
             report.error(mark, f'"{shorten(name)}" does not belong here', self.elsewhere[name])
             return ""
         hints = suggest(name, [*self.keys, *self.later])
+        if not (hints and hints[0].startswith("did")):
+            hints = suggest(name, self.keys)  # what would be refused as well is no way out
         report.error(mark, f'unknown key "{shorten(name)}"', *hints)
         return hints[0].removeprefix('did you mean "').removesuffix('"?') if hints else ""
 
