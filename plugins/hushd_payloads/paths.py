@@ -73,6 +73,9 @@ def parse(text: str) -> Path:
                 f'cannot read "{text[at:]}" of the path "{text}"; write it like '
                 'a.b, a."b.c", a[0] or a[*].b'
             )
+        name = match["name"]
+        if name is not None and name != name.strip():
+            raise ValueError(f'leave the blank beside "{name.strip()}" out, or put it into quotes')
         steps.append(_step(match))
         at = match.end()
         if at == len(text) - 1 and text[at] == ".":

@@ -41,6 +41,8 @@ def test_a_path_is_read(text, steps):
         ('"a', 'cannot read ""a"'),
         ("a]", 'a dot is missing before "]"'),
         ("a[]", 'cannot read "[]"'),
+        (" level", 'leave the blank beside "level" out'),
+        ("a.level ", 'leave the blank beside "level" out'),
         ("a[\u0663]", "cannot read"),
     ],
 )
