@@ -97,6 +97,7 @@ class MqttSource:
         self._known = False  # a session of ours was seen
         self._done: deque[tuple[int, list[int]]] = deque()  # what may be acknowledged
         self._asked: dict[int, list[str]] = {}  # filters by packet, until the broker answers
+        self._left: set[int] = set()  # packets that unsubscribe, until the broker answers
         self._granted: set[str] = set()
         self._refused: set[str] = set()
         self._retry_at = 0.0
@@ -161,6 +162,7 @@ class MqttSource:
         """Set the callbacks of a new client."""
         client.on_message = self._on_message
         client.on_subscribe = self._on_subscribe
+        client.on_unsubscribe = self._on_unsubscribe
 
     def greeted(self, client: paho.Client, *, present: bool) -> None:
         """Subscribe, and unsubscribe what a kept session holds and nobody wants any more."""
@@ -168,6 +170,7 @@ class MqttSource:
         self._filters = self._wanted
         self._done.clear()
         self._asked.clear()
+        self._left.clear()
         self._granted.clear()
         held = self._memory.filters if present else frozenset()
         if self._kept and not present and (self._known or self._memory.filters):
@@ -177,11 +180,12 @@ class MqttSource:
                 "and for long enough?",
             )
         self._known = True
-        self._leave(client, held)
+        self._keep_all(held)
         five = self._connection.link.protocol == "5"
         # 3.1.1 sends what it kept again for each subscription, so only what is new is asked for
         self._granted |= frozenset() if five else held & self._filters
         self._ask(client, self._filters - self._granted)
+        self._leave(client, held)
         self._refused &= self._filters - self._granted
         self._retry_at = time.monotonic() + self._pauses.refused
         self._up = True
@@ -196,8 +200,9 @@ class MqttSource:
             held, self._filters = self._filters, self._wanted
             self._granted &= self._filters
             self._refused &= self._filters
-            self._leave(client, held)
+            self._keep_all(held)
             self._ask(client, self._filters - held)
+            self._leave(client, held)
             self._settle()
         if self._refused and time.monotonic() > self._retry_at:
             self._retry_at = time.monotonic() + self._pauses.refused
@@ -217,12 +222,17 @@ class MqttSource:
             self._up = False
             self._inbox.announce(Disconnected(reason))
 
-    def _leave(self, client: paho.Client, held: frozenset[str]) -> None:
-        """Unsubscribe what is held and not wanted; first write down what may be held from now on."""
+    def _keep_all(self, held: frozenset[str]) -> None:
+        """Write down all that the session may hold until the broker has answered."""
         if self._kept:
             self._memory.keep(held | self._filters)
+
+    def _leave(self, client: paho.Client, held: frozenset[str]) -> None:
+        """Unsubscribe what is held and not wanted, after the new: nothing falls in between."""
         for stale in sorted(held - self._filters):
-            client.unsubscribe(stale)
+            _, packet = client.unsubscribe(stale)
+            if packet is not None:
+                self._left.add(packet)
             self._log.info("mqtt.unsubscribed", filter=stale)
 
     def _ask(self, client: paho.Client, filters: Iterable[str]) -> None:
@@ -240,7 +250,7 @@ class MqttSource:
 
     def _settle(self) -> None:
         """Write down what the session holds, once the broker has answered everything."""
-        if self._asked:
+        if self._asked or self._left:
             return
         if self._kept:
             self._memory.keep(self._granted)
@@ -284,6 +294,18 @@ class MqttSource:
                     filter=name,
                     hint="the broker grants QoS 0 only: what is sent while we are away is lost",
                 )
+        self._settle()
+
+    @_cannot_raise
+    def _on_unsubscribe(
+        self,
+        client: paho.Client,
+        userdata: Any,
+        packet: int,
+        reasons: list[ReasonCode],
+        properties: Any,
+    ) -> None:
+        self._left.discard(packet)
         self._settle()
 
     @_cannot_raise
