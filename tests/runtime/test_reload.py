@@ -107,7 +107,16 @@ class Place:
         path = self.folder / f"{name}.jsonl"
         lines = path.read_text().splitlines() if path.exists() else []
         records = [json.loads(line) for line in lines]
-        return [(record["rule"], record["event"], record["reason"]) for record in records]
+        return [
+            (record["rule"], record["event"], record["reason"])
+            for record in records
+            if not record["rule"].startswith("internal/")
+        ]
+
+    def troubles(self) -> list[str]:
+        """Return what became of the trouble with the configuration."""
+        lines = (self.folder / "evidence.jsonl").read_text().splitlines()
+        return [r["event"] for r in map(json.loads, lines) if r["rule"] == "internal/config"]
 
 
 @pytest.fixture
@@ -155,9 +164,11 @@ def test_w58_what_is_not_sound_changes_nothing(place):
     status = place.status()
     assert status["configuration"]["refused"] == answer["error"]
     assert any("not sound" in trouble for trouble in status["troubles"])
+    eventually(lambda: place.troubles() == ["raised"])
     place.write()
     assert place.ask("reload")["ok"]
     assert place.status()["configuration"]["refused"] == ""
+    eventually(lambda: place.troubles() == ["raised", "cleared"])
 
 
 def test_w58_by_signal_it_is_the_same_and_said_in_the_log(place):

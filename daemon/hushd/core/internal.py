@@ -17,7 +17,7 @@ from hushd.core.transitions import Transition
 PREFIX = "internal/"
 
 #: what it is, and the name of the label that says which
-Kind = Literal["broker", "plugin", "notifier", "limit"]
+Kind = Literal["broker", "config", "plugin", "notifier", "limit"]
 
 
 @dataclass(slots=True)

@@ -60,6 +60,7 @@ class Upkeep:
         self._bounds = bounds or Bounds()
         self._clock: Clock = WallClock() if clock.now() is None else clock
         self._log = log
+        self.refused = ""  # what is wrong with the configuration that a reload refused
         self._troubles = Troubles(config.internal.severity, config.internal.notify)
         self._catalog = config.catalog
         self._limits = config.limits
@@ -120,6 +121,10 @@ class Upkeep:
         else:
             why = f"{connection.broker}: {connection.reason}"
             told += self._troubles.note(now, "broker", why=why, after=self._bounds.lost)
+        if self.refused:
+            told += self._troubles.note(now, "config", why=self.refused.partition("\n")[0])
+        else:
+            told += self._troubles.over(now, "config")
         told += self._look_at_notifiers(now, notifiers)
         told += self._look_at_limits(now, engine, intake, inbox)
         for plugin, why in self._rested.items():
