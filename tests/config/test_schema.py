@@ -11,7 +11,7 @@ from hushd.config import ConfigError, read, read_text
 from hushd.config.document import parse
 from hushd.config.language import language
 from hushd.config.problems import Report
-from hushd.config.schema import json_schema, key_tables
+from hushd.config.schema import json_schema, key_tables, option_table
 from hushd.plugin import Catalog
 
 REPO = Path(__file__).parents[2]
@@ -214,6 +214,16 @@ def test_the_sample_is_sound_and_complete(tmp_path, monkeypatch):
 
 def test_the_guide_holds_the_tables_of_keys():
     assert key_tables() in GUIDE.read_text(), "write the output of key_tables() there"
+
+
+@pytest.mark.parametrize(
+    "name", ["apprise", "command", "email", "journal", "log", "mqtt", "webhook"]
+)
+def test_the_page_on_notifiers_holds_the_tables_of_options(name, catalog):
+    page = (REPO / "docs" / "notifiers.md").read_text()
+    (section,) = re.findall(rf"^## {name}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert option_table(catalog.notifiers[name]) in section, "write its option_table() there"
+    assert f"type: {name}" in section
 
 
 def examples():

@@ -1,10 +1,11 @@
 """What else is made from the description of the language: a JSON Schema and tables of keys."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from hushd.config.language import language
-from hushd.config.shape import DURATIONS, Json, Table
+from hushd.config.language import language, option_key
+from hushd.config.shape import DURATIONS, Json, Key, Table
 from hushd.plugin.catalog import Catalog
+from hushd.plugin.records import NotifierType
 
 
 def json_schema(catalog: Catalog | None = None) -> Json:
@@ -66,6 +67,13 @@ def key_tables() -> str:
     )
 
 
+def option_table(record: NotifierType) -> str:
+    """Return the options of a notifier as Markdown, as docs/notifiers.md shows them."""
+    keys = {option.name: option_key(option) for option in record.options}
+    rows = "\n".join(_rows(keys)) if keys else "It has no options."
+    return rows.replace("](#", "](configuration.md#")
+
+
 def _table(table: Table) -> Iterator[str]:
     yield f"### {table.name[0].upper()}{table.name[1:]}"
     yield ""
@@ -75,12 +83,16 @@ def _table(table: Table) -> Iterator[str]:
     if table.some_of:
         yield f"At least one of {', '.join(f'`{key}`' for key in table.some_of)}."
         yield ""
+    yield from _rows(table.keys)
+    yield ""
+
+
+def _rows(keys: Mapping[str, Key]) -> Iterator[str]:
     yield "| key | value | default | meaning |"
     yield "|---|---|---|---|"
-    for name, key in table.keys.items():
+    for name, key in keys.items():
         default = "required" if key.required else key.otherwise
         if key.default is not None:
             default = f"`{key.default}`"
         words = key.shape.words.replace("|", "\\|")
         yield f"| `{name}` | {words} | {default} | {key.doc} |"
-    yield ""
