@@ -13,6 +13,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "--broker", metavar="HOST[:PORT]", help="use this broker instead of one of its own"
     )
     parser.add_argument("--embedded", choices=("mosquitto", "iotcore"), help="which broker to run")
+    parser.add_argument(
+        "--plain", action="store_true", help="write lines instead of drawing the whole screen"
+    )
     parser.add_argument("--seconds", type=float, metavar="N", help="end by itself after N seconds")
 
 
@@ -21,6 +24,8 @@ def demo(args: argparse.Namespace) -> int:
 
     Nothing needs to be set up: a broker of its own (mosquitto where it is installed, else
     the package iotcore) runs on 127.0.0.1 until the demo ends.  Ctrl-C ends it.
+    On a terminal of at least 40 columns and 15 lines it fills the screen and leaves it as
+    it was; elsewhere, and with --plain, it writes line after line.
     """
     import sys  # noqa: PLC0415  see hushd.cli
 
@@ -28,7 +33,7 @@ def demo(args: argparse.Namespace) -> int:
     from hushd.cli.broker import NoBrokerError  # noqa: PLC0415  likewise
 
     try:
-        showing.show(args.broker, args.embedded, args.seconds)
+        showing.show(args.broker, args.embedded, args.seconds, plain=args.plain)
     except NoBrokerError as exc:
         print(f"hushd demo: {exc}", file=sys.stderr)
         return UNAVAILABLE

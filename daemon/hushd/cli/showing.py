@@ -5,15 +5,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.resources import as_file, files
 from typing import Any, Literal, TextIO
 
+from hushd.cli import screen
 from hushd.cli.broker import Address, broker
-from hushd.cli.street import INTERVAL, Street
+from hushd.cli.street import HOUSES, INTERVAL, Street
+from hushd.cli.terminal import Terminal, can_show
 from hushd.config import Config, read
+from hushd.core.engine import Engine
+from hushd.core.limits import crossed
 from hushd.runtime import daemon
 from hushd.runtime.delivery import Patience
 from hushd.runtime.inbox import Inbox
@@ -21,17 +27,20 @@ from hushd.runtime.logs import Quiet
 
 LINE_EVERY = 2.0  # seconds between two lines that show the levels
 BARS = "▁▂▃▄▅▆▇█"  # from 30 to 100 dBA
-MARKS = {"raised": "ALERT", "raised_again": "ALERT", "escalated": "WORSE", "lowered": "BETTER"}
-RED, GREEN, DIM, PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[2m", "\x1b[0m"
+WORDS = {"raised": "ALERT", "raised_again": "ALERT", "escalated": "WORSE", "lowered": "BETTER"}
+KEPT = 200  # lines of the log that may be seen again
+MAIN = "party"  # the rule whose window is drawn
+Embedded = Literal["mosquitto", "iotcore"] | None
+BYE = "That was the demo.  Your own street: see docs/running.md and `hushd check --help`."
 
 
-class Screen:
-    """Lines on the terminal: the levels now and then, alerts as they come."""
+class Lines:
+    """Lines one after another, for a pipe or a simple terminal: levels now and then, alerts."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._colours = stream.isatty()
-        self._bars = "\N{FULL BLOCK}".encode(stream.encoding or "ascii", "ignore") != b""
+        self._colours = stream.isatty() and _colours_wanted()
+        self._bars = _can_print("\N{FULL BLOCK}", stream)
         self._lock = threading.Lock()
         self._ticks = 0
 
@@ -51,13 +60,16 @@ class Screen:
         houses = "   ".join(
             f"house {house} {self._bar(loud)} {loud:3.0f}" for house, loud in levels.items()
         )
-        self._write(self._coloured(DIM, f"{_now()}          {houses} dBA"))
+        self._write(self._coloured(screen.DIM, f"{_now()}          {houses} dBA"))
 
     def alert(self, event: str, *, title: str = "", **fields: Any) -> None:
         """Show an alert; stands in for the daemon's log."""
-        mark = MARKS.get(event.removeprefix("alert."), "OK")
-        colour = GREEN if mark in {"OK", "BETTER"} else RED
-        self._write(f"{_now()}  {self._coloured(colour, f'{mark:<6}')}  {title}")
+        word = _word(event)
+        self._write(f"{_now()}  {self._coloured(screen.MARKS[word], f'{word:<6}')}  {title}")
+
+    def trouble(self, text: str) -> None:
+        """Show what a person should know."""
+        print(text, file=sys.stderr)
 
     def _bar(self, loud: float) -> str:
         if not self._bars:
@@ -65,15 +77,83 @@ class Screen:
         return BARS[min(max(int((loud - 30) / 70 * len(BARS)), 0), len(BARS) - 1)]
 
     def _coloured(self, colour: str, text: str) -> str:
-        return f"{colour}{text}{PLAIN}" if self._colours else text
+        return f"\x1b[{colour}m{text}{screen.RESET}" if self._colours else text
 
     def _write(self, text: str) -> None:
         with self._lock:
             print(text, file=self._stream, flush=True)
 
 
+class View:
+    """What the whole-screen demo shows; ``observe`` takes it from the engine.
+
+    The loop calls ``observe`` and a worker ``alert``; the terminal's thread asks for
+    ``lines``.  Each hands over something that nobody changes any more.
+    """
+
+    def __init__(self, address: Address, look: screen.Look) -> None:
+        self._where = f"{address.name} at {address.host}:{address.port}"
+        self._look = look
+        self._houses = tuple(screen.House(name) for name in HOUSES)
+        self._limits: tuple[screen.Limit, ...] = ()
+        self._window = self._unit = ""
+        self._ticks = 0
+        self.log: deque[screen.Entry] = deque(maxlen=KEPT)
+        self.moment: Callable[[], str] = str
+
+    def observe(self, engine: Engine) -> None:
+        """Read how things stand; called in the loop's thread, and changes nothing there."""
+        houses: dict[str, screen.House] = {name: screen.House(name) for name in HOUSES}
+        others: dict[str, str] = {}
+        for alert in engine.alerts():
+            name = dict(alert.labels).get("house", "")
+            if name not in houses:
+                continue
+            if alert.rule != MAIN:
+                if alert.state not in {"ok", "warming"}:
+                    others[name] = f"{alert.rule}: {alert.state}"
+                continue
+            value = alert.gauge.seen.value
+            houses[name] = screen.House(name, alert.pool.latest, value, alert.state)
+            self._limits = tuple(
+                screen.Limit(limit.severity, crossed(limit, None)) for limit in alert.plan.limits
+            )
+            self._window = f"{alert.about.measure} over {alert.about.over}"
+            self._unit = alert.about.unit
+        self._houses = tuple(
+            house._replace(other=others.get(house.name, "")) for house in houses.values()
+        )
+
+    def alert(self, event: str, *, title: str = "", **fields: Any) -> None:
+        """Show an alert; stands in for the daemon's log."""
+        self.log.append(screen.Entry(_now(), _word(event), title))
+
+    def trouble(self, text: str) -> None:
+        """Show what a person should know."""
+        self.log.append(screen.Entry(_now(), "NOTE", text))
+
+    def lines(self, columns: int, lines: int) -> Sequence[str]:
+        """Return the picture of this moment, for a terminal of that size."""
+        self._ticks += 1
+        picture = screen.Picture(
+            _now(),
+            self._where,
+            self.moment(),
+            self._houses,
+            self._limits,
+            self._window,
+            self._unit,
+            tuple(self.log),
+            self._ticks,
+        )
+        return screen.render(picture, columns, lines, self._look)
+
+
 class Troubles(Quiet):
     """A log that shows only what a person should know."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
 
     def bind(self, **fields: Any) -> "Troubles":
         """Return itself."""
@@ -82,29 +162,90 @@ class Troubles(Quiet):
     def warning(self, event: str, **fields: Any) -> None:
         """Show it."""
         told = ", ".join(f"{name}: {value}" for name, value in fields.items())
-        print(f"{event}: {told}", file=sys.stderr)
+        self._show(f"{event}: {told}")
 
     error = warning
 
 
 def show(
-    address: str | None, embedded: Literal["mosquitto", "iotcore"] | None, seconds: float | None
+    address: str | None,
+    embedded: Literal["mosquitto", "iotcore"] | None,
+    seconds: float | None,
+    *,
+    plain: bool = False,
 ) -> None:
-    """Run the demo until it is stopped, or for so many *seconds*."""
+    """Run the demo until it is stopped, or for so many *seconds*.
+
+    On a terminal the whole screen is drawn, unless *plain* lines are wanted.
+    """
+    where = None if address is None else _address(address)
+    whole = not plain and can_show(sys.stdout)
+    (_on_the_screen if whole else _in_lines)(where, embedded, seconds)
+    print(f"\n{BYE}")
+
+
+def _in_lines(where: Address | None, embedded: Embedded, seconds: float | None) -> None:
+    """Write line after line."""
     with ExitStack() as stack:
         inbox = Inbox(10_000)
         stack.enter_context(daemon.signals(inbox))
-        where = stack.enter_context(broker(embedded)) if address is None else _address(address)
-        settings = _settings(where)
-        screen = Screen(sys.stdout)
-        screen.introduce(where)
-        street = Street(where.host, where.port, screen.levels)
-        if seconds is not None:
-            stack.enter_context(_alarm(seconds, inbox))
-        street.begin()
-        stack.callback(street.end)
-        daemon.serve(settings, inbox, Troubles(), patience=Patience(first=0.5), say=screen.alert)
-    print("\nThat was the demo.  Your own street: see docs/running.md and `hushd check --help`.")
+        where = where or stack.enter_context(broker(embedded))
+        lines = Lines(sys.stdout)
+        lines.introduce(where)
+        street = Street(where.host, where.port, lines.levels)
+        _serve(stack, where, street, inbox, seconds, lines)
+
+
+def _on_the_screen(where: Address | None, embedded: Embedded, seconds: float | None) -> None:
+    """Draw the whole screen; when it is over, leave the alerts behind as lines."""
+    fine = _can_print(screen.FINE.roof[0] + screen.FINE.eighths + screen.FINE.notes[0], sys.stdout)
+    look = screen.Look(_colours_wanted(), screen.FINE if fine else screen.PLAIN)
+    with ExitStack() as stack:
+        inbox = Inbox(10_000)
+        gone = partial(inbox.on_stop, signal.SIGHUP, None)
+        terminal: Terminal | None = None
+
+        def give_back() -> None:
+            if terminal is not None:
+                terminal.hide()
+
+        stack.enter_context(daemon.signals(inbox, give_back))
+        where = where or stack.enter_context(broker(embedded))
+        view = View(where, look)
+        street = Street(where.host, where.port, lambda _: None)
+        view.moment = lambda: street.moment
+        terminal = Terminal(sys.stdout, view.lines, gone)
+        with terminal, terminal.suspending():
+            _serve(stack, where, street, inbox, seconds, view, view.observe)
+    for entry in view.log:
+        print(f"{entry.time}  {entry.mark:<6}  {entry.text}")
+    if terminal.error is not None:
+        raise terminal.error
+
+
+def _serve(
+    stack: ExitStack,
+    where: Address,
+    street: Street,
+    inbox: Inbox,
+    seconds: float | None,
+    face: Lines | View,
+    observe: Callable[[Engine], None] | None = None,
+) -> None:
+    """Let the street make noise, and the daemon listen to it."""
+    settings = _settings(where)
+    if seconds is not None:
+        stack.enter_context(_alarm(seconds, inbox))
+    street.begin()
+    stack.callback(street.end)
+    daemon.serve(
+        settings,
+        inbox,
+        Troubles(face.trouble),
+        patience=Patience(first=0.5),
+        say=face.alert,
+        observe=observe,
+    )
 
 
 def _settings(where: Address) -> Config:
@@ -142,6 +283,23 @@ def _alarm(seconds: float, inbox: Inbox) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def _word(event: str) -> str:
+    """Return what to call it in the margin."""
+    return WORDS.get(event.removeprefix("alert."), "OK")
+
+
+def _colours_wanted() -> bool:
+    return not os.environ.get("NO_COLOR")
+
+
+def _can_print(text: str, stream: TextIO) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _now() -> str:

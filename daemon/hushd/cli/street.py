@@ -31,18 +31,47 @@ STORY = (
 )
 
 
+#: seconds into the round, and what a passer-by would say; as in Scene, houses away from the party
+MOMENTS = (
+    (0.0, "All is quiet in Linden Street.", 0),
+    (1.0, "The first guests arrive at house {}.", 0),
+    (5.0, "Now they dance at house {}.", 0),
+    (14.0, "The guests go; the window remembers.", 0),
+    (19.0, "All is quiet again.", 0),
+    (24.0, "Somebody slams a door at house {}.", 2),
+    (26.0, "The bang fades from the windows.", 0),
+    (33.0, "Everybody sleeps.", 0),
+)
+
+
+def moment(at: float) -> str:
+    """Return what happens in the street, *at* seconds after the demo began, in a sentence.
+
+    >>> moment(8.0), moment(48.0)
+    ('Now they dance at house 7.', 'Now they dance at house 9.')
+    """
+    party, now = _party(at)
+    _, sentence, beside = [each for each in MOMENTS if each[0] <= now][-1]
+    return sentence.format(HOUSES[(party + beside) % len(HOUSES)])
+
+
+def _party(at: float) -> tuple[int, float]:
+    """Return where the party of this round is, and how far the round is."""
+    number, now = divmod(at, ROUND)
+    return (3 + round(number)) % len(HOUSES), now
+
+
 def level(house: str, at: float, chance: random.Random) -> float:
     """Return how loud it is at *house*, *at* seconds after the demo began.
 
     >>> level("7", 8.0, random.Random(1)) > 80 > level("1", 8.0, random.Random(1))
     True
     """
-    number, moment = divmod(at, ROUND)
-    party = (3 + round(number)) % len(HOUSES)
+    party, now = _party(at)
     loud = [
         scene.level
         for scene in STORY
-        if scene.begins <= moment < scene.ends
+        if scene.begins <= now < scene.ends
         and house == HOUSES[(party + scene.beside) % len(HOUSES)]
     ]
     return round(max([41.0, *loud]) + chance.gauss(0, 1.5), 1)
@@ -54,9 +83,16 @@ class Street:
     def __init__(self, host: str, port: int, watch: Callable[[Mapping[str, float]], None]) -> None:
         self._watch = watch
         self._over = threading.Event()
+        self._began: float | None = None
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
         self._client.connect_async(host, port)
         self._thread = threading.Thread(target=self._run, name="street", daemon=True)
+
+    @property
+    def moment(self) -> str:
+        """What happens now, in a sentence."""
+        began = self._began
+        return "" if began is None else moment(time.monotonic() - began)
 
     def begin(self) -> None:
         """Let the story begin."""
@@ -75,7 +111,7 @@ class Street:
             if self._over.wait(0.05):
                 return
         chance = random.Random(7)  # noqa: S311  levels are not secrets
-        began = due = time.monotonic()
+        began = due = self._began = time.monotonic()
         while not self._over.wait(max(0.0, due - time.monotonic())):
             levels = {house: level(house, due - began, chance) for house in HOUSES}
             for house, loud in levels.items():

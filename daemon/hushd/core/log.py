@@ -89,6 +89,12 @@ class Log:
         return self._columns.newest if self._columns.total else None
 
     @property
+    def latest(self) -> Any:
+        """The newest reading; None when none is kept."""
+        total = self._columns.total
+        return self._columns.read("values", total - 1, total)[0] if len(self) else None
+
+    @property
     def views(self) -> Mapping[str, View]:
         """The views that have a key."""
         return self._views

@@ -105,6 +105,11 @@ class Gauge:
         self._failed_at: int | None = None
         self._rests_until = EVER
 
+    @property
+    def seen(self) -> Seen:
+        """What the window held when it was last read."""
+        return self._seen
+
     def read(self, now: int) -> Seen:
         """Return what the window holds at *now*, which never goes back."""
         pool = self._pool
@@ -198,6 +203,12 @@ class Pool:
         self._early: list[int] = []  # stamps of the readings from before the interval was known
         self.shared = False  # by more than one series
         self._heard: dict[int, OrderedDict[Labels, int]] = {}  # span -> newest stamp per series
+
+    @property
+    def latest(self) -> float | None:
+        """The newest reading; None when none is kept."""
+        newest: float | None = self._log.latest
+        return newest
 
     def gauge(self, aggregator: Aggregator, measure: Measure, over: Over) -> Gauge:
         """Return the gauge of *measure* over *over*, shared by all who ask for the same."""
