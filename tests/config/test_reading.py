@@ -639,3 +639,12 @@ def test_only_config_errors_come_out_of_nearly_right_files(catalog, changes, dat
         read_text("x.yaml", "\n".join(lines), catalog)
     except ConfigError as exc:
         assert exc.problems  # noqa: PT017  either outcome is fine
+
+
+def test_credentials_that_cannot_be_looked_for_are_missing(monkeypatch, catalog):
+    """As in `ExecReload=`: systemd names the directory, and lets only the main process in."""
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", "x" * 5000)  # root may look everywhere else
+    (warning,) = secretive("{credential: mqtt}", catalog).warnings
+    assert warning.message.startswith('cannot read credential "mqtt"')
+    with pytest.raises(ConfigError):
+        secretive("{credential: mqtt}", catalog, for_run=True)

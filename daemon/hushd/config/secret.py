@@ -74,7 +74,7 @@ class Keeper:
             )
             return Secret(None, f"credential {name}")
         path = Path(directory, name)
-        if not path.exists():
+        if not os.access(path, os.F_OK):  # also where the directory may not be looked into
             path = Path(directory, f"secrets_{name}")  # LoadCredential=secrets:DIRECTORY
         return self._read(path, mark, f'credential "{name}"')
 
