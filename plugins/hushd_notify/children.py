@@ -1,5 +1,6 @@
 """Programs that are started for a note and do not outlive it."""
 
+import atexit
 import os
 import select
 import signal
@@ -52,6 +53,7 @@ def run(argv: Sequence[str], given: bytes, seconds: float, variables: Mapping[st
             env=dict(variables),
             start_new_session=True,
         )
+    _running.add(child.pid)
     assert child.stdout is not None  # noqa: S101  it is a pipe
     tail = bytearray()
     output, end = child.stdout.fileno(), os.pidfd_open(child.pid)
@@ -59,11 +61,12 @@ def run(argv: Sequence[str], given: bytes, seconds: float, variables: Mapping[st
     try:
         in_time = _listen(output, end, until, tail)
         if not in_time:
-            _signal(child, signal.SIGTERM)
+            _signal(child.pid, signal.SIGTERM)
             _listen(output, end, time.monotonic() + GRACE, tail)
     finally:
         # it has not been waited for: until then the number of the group is nobody else's
-        _signal(child, signal.SIGKILL)
+        _signal(child.pid, signal.SIGKILL)
+        _running.discard(child.pid)
         _drain(output, tail)
         child.stdout.close()
         os.close(end)
@@ -119,6 +122,22 @@ def _part(output: int, tail: bytearray) -> bool:
     return bool(part)
 
 
-def _signal(child: "subprocess.Popen[bytes]", signum: int) -> None:
+def _signal(group: int, signum: int) -> None:
     with suppress(OSError):  # nobody is left, or it is no longer ours
-        os.killpg(child.pid, signum)
+        os.killpg(group, signum)
+
+
+#: groups whose leaders have not been waited for
+_running: set[int] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what still runs when the daemon ends: its thread will not come to it any more."""
+    for group in list(_running):
+        _signal(group, signal.SIGTERM)
+    until = time.monotonic() + GRACE
+    while _running and time.monotonic() < until:  # by its thread, as long as there is one
+        time.sleep(0.01)
+    for group in list(_running):
+        _signal(group, signal.SIGKILL)

@@ -18,6 +18,7 @@ from hushd_notify.webhook import CA, ca_faults
 
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
 TELLING = 200  # characters of a refusal that go into the error
+SUBJECT = 200  # characters; the whole title stands in the text
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])")
@@ -90,13 +91,15 @@ class Mail:
         message = EmailMessage(policy=SMTP)
         message["From"] = self._sender
         message["To"] = ", ".join(self._receivers)
-        message["Subject"] = one_line(note.title)
+        message["Subject"] = _cut(one_line(note.title))
         message["Date"] = format_datetime(localtime())
         message["Message-ID"] = f"<{_OF_AN_ID.sub('-', note.key)}@{_domain(self._sender)}>"
         message["Auto-Submitted"] = "auto-generated"  # so that no holiday notice answers
         message["X-Hushd-Key"] = one_line(note.key)
         text = f"{one_line(note.title)}\n\n{lines(note.text)}\n\n-- \nhushd, {one_line(self._context.site)}\n"
         message.set_content(text, cte="quoted-printable")
+        # at 78 characters a long subject would be put on a line of its own, after a blank
+        message.policy = SMTP.clone(max_line_length=998)
         return message
 
 
@@ -118,6 +121,10 @@ class _Server(smtplib.SMTP):
         except BaseException:
             end.close()
             raise
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SUBJECT else f"{text[: SUBJECT - 1]}…"
 
 
 def _greeting() -> str:

@@ -66,6 +66,16 @@ def test_the_same_note_has_the_same_id(authority):
     assert len({mail["Message-ID"] for mail in box.mails}) == 1
 
 
+def test_a_long_title_stays_on_its_line():
+    with mail_server() as box:
+        for title in (f"Room 101: {'noise ' * 20}(worst 80 dBA)", "ä" * 500):
+            send(NOTE._replace(title=title), port=box.port, security="none")
+    long, longer = box.mails
+    assert long["Subject"] == f"Room 101: {'noise ' * 20}(worst 80 dBA)"
+    assert longer["Subject"] == "ä" * 199 + "…"
+    assert longer.get_content().startswith("ä" * 500)
+
+
 def test_a_password_goes_where_it_belongs(authority):
     login = {"username": "hushd", "password": PASSWORD, "ca": str(authority.ca)}
     with mail_server(authority.server(), login=True) as box:
