@@ -354,7 +354,7 @@ def test_it_is_installed_and_taken_away_again(tmp_path):
     make(*install, "VENV=/srv/hushd")  # again, and elsewhere
     assert (etc / "hushd.yaml").read_text() == "version: 1\n"  # what was written there stays
     unit = (tree / "usr/local/lib/systemd/system/hushd.service").read_text()
-    assert "\nExecReload=/srv/hushd/bin/hushd check /etc/hushd/hushd.yaml\n" in unit
+    assert "\nExecReload=/srv/hushd/bin/hushd reload -c /etc/hushd/hushd.yaml\n" in unit
 
     make("uninstall", f"DESTDIR={tree}", "VENV=/srv/hushd")
     make("uninstall", f"DESTDIR={tree}")

@@ -282,7 +282,9 @@ class Connection:
         return pause * random.uniform(0.75, 1.25)  # noqa: S311  not a secret
 
     def _ended(self, reason: str) -> None:
-        self.link = Link(protocol=self.link.protocol, since=time.time(), reason=reason)
+        before = self.link
+        since = before.since if before.since and not before.connected else time.time()
+        self.link = Link(protocol=before.protocol, since=since, reason=reason)
         try:
             self._party.parted(reason)
         except Exception as exc:  # noqa: BLE001  it must not end the thread
