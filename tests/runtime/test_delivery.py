@@ -1,5 +1,6 @@
 """Workers: nobody waits for anybody, nothing is told twice, a failing one tries on."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -470,6 +471,35 @@ def test_pauses_double_and_are_anything_up_to_that(monkeypatch):
     eventually(lambda: len(bounds) > 8)
     delivery.close(1)
     assert bounds[:9] == [(0, high) for high in (5, 10, 20, 40, 80, 160, 300, 300, 300)]
+
+
+def test_a44_what_could_not_be_told_for_hours_is_told_once_and_as_late(monkeypatch):
+    mail, log = Phone(), Diary()
+    mail.failing = True
+    delivery = make(mail, log, HASTY)
+    delivery.tell([change("warning"), change(None), change("critical", 2)])
+    eventually(lambda: mail.tried > 3)
+    clock = monotonic
+    monkeypatch.setattr("hushd.runtime.delivery.time.monotonic", lambda: clock() + 3 * 3600)
+    mail.failing = False
+    eventually(lambda: len(mail.heard) == 1)
+    delivery.close(1)
+    (note,) = mail.heard
+    assert note.kind == "raised"
+    assert note.title.startswith("[late 3h")
+    assert re.search(r"^It happened at .* UTC; told at .* UTC\.$", note.text, re.MULTILINE)
+
+
+def test_a42_what_is_so_at_the_start_is_told_when_the_notifier_is_ready():
+    mail, log = Phone(), Diary()
+    mail.failing = True
+    delivery = make(mail, log, HASTY)
+    delivery.tell([change("warning")])  # and nothing changes after that
+    eventually(lambda: mail.tried > 5)
+    mail.failing = False
+    eventually(lambda: mail.kinds == ["raised"])
+    assert not mail.heard[0].title.startswith("[late")  # within two minutes
+    delivery.close(1)
 
 
 class Picky(Phone):

@@ -13,6 +13,7 @@ from hushd.core.rules import Rule
 from hushd.core.transitions import Transition
 from hushd.plugin.records import (
     Context,
+    Note,
     Notifier,
     NotifierType,
     Publish,
@@ -35,6 +36,7 @@ class Patience:
     longest: float = 300.0
     refused: float = 3600.0  # pause after a refusal, unless there is something new to tell
     give_up: float = 86_400.0  # after the first failure of the same errand
+    late: float = 120.0  # what waited longer is told as late
     replaced: int = 3  # hung threads an hour; each may stay in memory until the process ends
 
 
@@ -92,7 +94,7 @@ class Worker:
         """Add what has just happened."""
         with self._changed:
             for transition in transitions:
-                self._errands.add(transition)
+                self._errands.add(transition, time.monotonic())
             self._news = True
             self._changed.notify_all()
 
@@ -190,15 +192,7 @@ class Worker:
             try:
                 if notifier is None:
                     notifier = way.type.open(way.options, self._context)
-                notifier.send(
-                    notes.write(
-                        errand.transition,
-                        errand.kind,
-                        errand.severity,
-                        f"{errand.transition.id}-{self.name}",
-                        self._zone,
-                    )
-                )
+                notifier.send(self._note(errand))
             except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
                 if not self._failed(generation, errand, exc):
                     break
@@ -206,6 +200,16 @@ class Worker:
                 if not self._succeeded(generation, errand):
                     break
         self._let_go(notifier)
+
+    def _note(self, errand: Errand) -> Note:
+        """Return what to tell, as things stand now."""
+        key = f"{errand.transition.id}-{self.name}"
+        note = notes.write(errand.transition, errand.kind, errand.severity, key, self._zone)
+        waited = time.monotonic() - errand.since
+        if waited < self._patience.late or self._way.type.every:
+            return note
+        now = time.time_ns()  # by the wall: the clock of the engine may be that of a recording
+        return notes.late(note, now - round(waited * 10**9), now, self._zone)
 
     def _next(self, generation: int) -> Errand | None:
         """Wait for something to tell; None: it is time to end."""

@@ -19,6 +19,14 @@ class Errand(NamedTuple):
     severity: Severity | None
     alert: Alert
     told: Told
+    since: float = 0.0  # when it was added
+
+
+class Waiting(NamedTuple):
+    """A transition that was not told yet, and when it was added."""
+
+    transition: Transition
+    since: float
 
 
 class Errands:
@@ -34,7 +42,7 @@ class Errands:
         self._notifier = notifier
         self._told = told
         self._every = every
-        self._waiting: deque[Transition] = deque()
+        self._waiting: deque[Waiting] = deque()
 
     def __len__(self) -> int:
         """Return how many transitions wait."""
@@ -49,12 +57,12 @@ class Errands:
         told = self._told.get(alert)
         return told is not None and told.level is not None
 
-    def add(self, transition: Transition) -> None:
-        """Add what has just happened."""
+    def add(self, transition: Transition, now: float = 0.0) -> None:
+        """Add what has just happened; *now* is the errand's ``since``."""
         if len(self._waiting) >= WAITING:
             self._waiting.popleft()
             self.given_up += 1
-        self._waiting.append(transition)
+        self._waiting.append(Waiting(transition, now))
 
     def next(self) -> Errand | None:
         """Return what to tell now, or None; drops what needs no telling.
@@ -62,17 +70,18 @@ class Errands:
         The errand stays until it is ``done``.
         """
         while self._waiting:
-            transition = self._waiting[0]
+            transition, since = self._waiting[0]
             alert = (transition.rule, transition.labels)
             if self._every:
-                return Errand(transition, transition.event, transition.severity, alert, Told())
+                event, severity = transition.event, transition.severity
+                return Errand(transition, event, severity, alert, Told(), since)
             told = self._told.get(alert, Told())
             want = wanted(transition.notify, self._notifier, transition.severity)
             kind = reconcile(told, transition.episode, want)
             if kind is not None:
                 severity = want if want is not None else told.level
                 return Errand(
-                    transition, kind, severity, alert, Told(transition.episode, want, None)
+                    transition, kind, severity, alert, Told(transition.episode, want, None), since
                 )
             self._waiting.popleft()
         return None
@@ -95,7 +104,7 @@ class Errands:
             self._told[errand.alert] = told._replace(missed=None)
 
     def _drop(self, errand: Errand) -> None:
-        if self._waiting and self._waiting[0] is errand.transition:
+        if self._waiting and self._waiting[0].transition is errand.transition:
             self._waiting.popleft()
 
     def failed(self, last: Errand | None = None) -> None:
@@ -106,8 +115,9 @@ class Errands:
         """
         if self._every:
             return
-        newest: dict[Alert, Transition] = {}
-        for transition in self._waiting:
+        newest: dict[Alert, Waiting] = {}
+        for waiting in self._waiting:
+            transition = waiting.transition
             alert = (transition.rule, transition.labels)
             want = wanted(transition.notify, self._notifier, transition.severity)
             told = self._told.get(alert, Told())
@@ -115,7 +125,7 @@ class Errands:
             if missed is not told:
                 self._told[alert] = missed
             newest.pop(alert, None)
-            newest[alert] = transition
+            newest[alert] = waiting
         if last is not None and last.alert in newest:
             newest[last.alert] = newest.pop(last.alert)
         self._waiting = deque(newest.values())

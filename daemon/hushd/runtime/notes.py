@@ -40,6 +40,14 @@ def write(
     return Note(kind, title, "\n".join(lines), severity, key, transition.record())
 
 
+def late(note: Note, happened: int, now: int, zone: tzinfo | None) -> Note:
+    """Return *note* as it is told when it could not be told in time; with both times."""
+    times = f"It happened at {clock_time(happened, zone)}; told at {clock_time(now, zone)}."
+    return note._replace(
+        title=f"[late {span(now - happened)}] {note.title}", text=f"{note.text}\n{times}"
+    )
+
+
 def place(labels: Labels) -> str:
     """Return where it is.
 
