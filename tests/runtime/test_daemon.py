@@ -1,10 +1,14 @@
-"""Where relative paths of what is written lead."""
+"""Where relative paths of what is written lead, and what signals do."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from hushd.runtime.daemon import state_directory
+from hushd.runtime.daemon import signals, state_directory
+from hushd.runtime.inbox import Inbox
+from hushd.runtime.messages import Stop
 
 
 @pytest.mark.parametrize(
@@ -17,3 +21,16 @@ def test_state_directory(monkeypatch, variable, path):
     else:
         monkeypatch.setenv("STATE_DIRECTORY", variable)
     assert state_directory() == Path(path)
+
+
+def test_a_second_signal_ends_it_at_once_but_not_before_the_terminal_is_given_back(monkeypatch):
+    inbox, happened = Inbox(1), []
+    monkeypatch.setattr(os, "_exit", happened.append)
+    before = signal.getsignal(signal.SIGINT)
+    with signals(inbox, lambda: happened.append("given back")):
+        signal.raise_signal(signal.SIGINT)
+        assert inbox.take(0) == Stop(signal.SIGINT)
+        assert happened == []
+        signal.raise_signal(signal.SIGTERM)
+    assert happened == ["given back", 128 + signal.SIGTERM]
+    assert signal.getsignal(signal.SIGINT) is before

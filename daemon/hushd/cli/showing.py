@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,8 @@ WORDS = {"raised": "ALERT", "raised_again": "ALERT", "escalated": "WORSE", "lowe
 KEPT = 200  # lines of the log that may be seen again
 MAIN = "party"  # the rule whose window is drawn
 Embedded = Literal["mosquitto", "iotcore"] | None
+#: broker -> what happens with it every time: this one does not speak MQTT 5, and hangs up
+KNOWN = {"iotcore": ("mqtt.unreachable", "mqtt.fell_back")}
 BYE = "That was the demo.  Your own street: see docs/running.md and `hushd check --help`."
 
 
@@ -150,10 +152,11 @@ class View:
 
 
 class Troubles(Quiet):
-    """A log that shows only what a person should know."""
+    """A log that shows only what a person should know; *known* events are none of it."""
 
-    def __init__(self, show: Callable[[str], None]) -> None:
+    def __init__(self, show: Callable[[str], None], known: Collection[str] = ()) -> None:
         self._show = show
+        self._known = known
 
     def bind(self, **fields: Any) -> "Troubles":
         """Return itself."""
@@ -161,6 +164,8 @@ class Troubles(Quiet):
 
     def warning(self, event: str, **fields: Any) -> None:
         """Show it."""
+        if event in self._known:
+            return
         told = ", ".join(f"{name}: {value}" for name, value in fields.items())
         self._show(f"{event}: {told}")
 
@@ -241,7 +246,7 @@ def _serve(
     daemon.serve(
         settings,
         inbox,
-        Troubles(face.trouble),
+        Troubles(face.trouble, KNOWN.get(where.name, ())),
         patience=Patience(first=0.5),
         say=face.alert,
         observe=observe,
