@@ -3,13 +3,17 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
+
+from hushd.cli.broker import broker
+from hushd.cli.showing import _address
 
 HUSHD = Path(sys.executable).parent / "hushd"
 
@@ -97,8 +101,85 @@ def test_with_a_broker_of_theirs(demo, mosquitto):
     assert process.returncode == 0
 
 
-def test_what_is_no_address_is_wrong_usage(demo):
-    process = demo("--broker", "localhost:mqtt")
+@pytest.mark.parametrize(
+    "text", ["", "localhost:mqtt", "localhost:0", "a b", "mqtt://a", "a..b", "a" * 64, "[::1]:"]
+)
+def test_what_is_no_address_is_wrong_usage(demo, text):
+    process = demo("--broker", text)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 2
-    assert err == 'hushd demo: --broker "localhost:mqtt": write HOST or HOST:PORT\n'
+    assert err == f'hushd demo: --broker "{text}": write HOST or HOST:PORT\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("broker.lan", "broker.lan", 1883),
+        ("broker.lan:1884", "broker.lan", 1884),
+        ("::1", "::1", 1883),
+        ("[::1]", "::1", 1883),
+        ("[::1]:1884", "::1", 1884),
+    ],
+)
+def test_addresses(text, host, port):
+    assert _address(text)[:2] == (host, port)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_what_is_no_time_is_wrong_usage(demo, seconds):
+    process = demo("--seconds", seconds)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert "--seconds" in err
+
+
+@pytest.mark.mosquitto
+def test_it_ends_when_nobody_reads_any_more(demo):
+    process = demo("--embedded", "mosquitto")
+    until(process, "ALERT")
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert err == ""
+
+
+@pytest.mark.mosquitto
+def test_it_ends_with_its_terminal(demo):
+    process = demo("--embedded", "mosquitto")
+    until(process, "ALERT")
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "which", [pytest.param("mosquitto", marks=pytest.mark.mosquitto), "iotcore"]
+)
+def test_killed_it_leaves_no_broker_behind(demo, which):
+    process = demo("--embedded", which)
+    port = int(re.findall(r"127\.0\.0\.1:(\d+)", until(process, "hushd demo"))[0])
+    process.kill()
+    process.wait(20)
+
+    def gone() -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", port)) != 0
+
+    deadline = monotonic() + 10
+    while not gone():
+        assert monotonic() < deadline, f"{which} still listens"
+        sleep(0.05)
+
+
+def test_ctrl_c_is_not_lost_while_the_broker_starts(monkeypatch):
+    got = []
+    monkeypatch.setattr("iotcore.Broker.start", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr("iotcore.Broker.stop", lambda *_: None)
+    before = signal.signal(signal.SIGINT, lambda *_: got.append(1))
+    try:
+        with broker("iotcore"):
+            assert got == [1]
+    finally:
+        signal.signal(signal.SIGINT, before)

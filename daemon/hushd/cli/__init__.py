@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # what is sound so far
         _let_go_of_output()
         where = exc.filename or ("standard output" if exc.errno in WRITING else "cannot go on")
-        print(f"hushd: {where}: {exc.strerror or exc}", file=sys.stderr)
+        with suppress(OSError):
+            print(f"hushd: {where}: {exc.strerror or exc}", file=sys.stderr)
         return UNAVAILABLE
     except KeyboardInterrupt:
         return 130

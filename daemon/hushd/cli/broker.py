@@ -30,6 +30,17 @@ log_type warning
 """
 
 
+#: Runs "$@" until it or we are gone: however we end, reading from us comes to an end.
+#: Started in a session of its own, so that Ctrl-C reaches us alone, and we end in order.
+WARD = """
+exec 3<&0
+"$@" </dev/null &
+child=$!
+{ cat <&3; kill $child; } >/dev/null 2>&1 &
+wait $child
+"""
+
+
 class Address(NamedTuple):
     """Where a broker listens, and which it is."""
 
@@ -83,20 +94,20 @@ def _mosquitto(program: str, settings: Sequence[str]) -> Iterator[Address]:
         path.write_text("\n".join(lines), encoding="utf-8")
         Path(folder).chmod(0o755)  # started by root it changes to its own user, then reads it
         child = subprocess.Popen(  # noqa: S603  a program we looked up, with our own file
-            [program, "-c", str(path)],
-            stdin=subprocess.DEVNULL,
+            ["/bin/sh", "-c", WARD, "ward", program, "-c", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # so that Ctrl-C reaches us alone, and we end in order
+            start_new_session=True,
         )
         try:
             _await(port, child)
             yield Address(HOST, port, "mosquitto")
         finally:
-            child.terminate()
             try:
-                child.communicate(timeout=5)
+                child.communicate(timeout=5)  # closes what it waits at
             except subprocess.TimeoutExpired:
-                child.kill()
+                os.killpg(child.pid, signal.SIGKILL)
                 child.communicate()
 
 
@@ -125,13 +136,14 @@ def _iotcore() -> Iterator[Address]:
             "(that is iotcore); or use yours: hushd demo --broker HOST"
         ) from None
     child = Broker(port=free_port(), listen=HOST)
-    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child inherits this, and
-    try:  # so Ctrl-C reaches us alone, and we end in order
+    # the child inherits this, so that Ctrl-C reaches us alone: a little later, but it does
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
         child.start(START)
     except (RuntimeError, OSError) as exc:
         raise NoBrokerError(f"iotcore does not start: {exc}") from exc
     finally:
-        signal.signal(signal.SIGINT, interrupt)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
         yield Address(HOST, child.port, "iotcore")
     finally:

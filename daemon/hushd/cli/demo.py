@@ -9,14 +9,25 @@ from hushd.cli.common import command
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = command(commands, demo)
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
         "--broker", metavar="HOST[:PORT]", help="use this broker instead of one of its own"
     )
-    parser.add_argument("--embedded", choices=("mosquitto", "iotcore"), help="which broker to run")
+    which.add_argument("--embedded", choices=("mosquitto", "iotcore"), help="which broker to run")
     parser.add_argument(
         "--plain", action="store_true", help="write lines instead of drawing the whole screen"
     )
-    parser.add_argument("--seconds", type=float, metavar="N", help="end by itself after N seconds")
+    parser.add_argument(
+        "--seconds", type=_seconds, metavar="N", help="end by itself after N seconds"
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return a number of seconds to wait."""
+    seconds = float(text)
+    if not 0 < seconds <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from now")
+    return seconds
 
 
 def demo(args: argparse.Namespace) -> int:

@@ -39,8 +39,10 @@ BYE = "That was the demo.  Your own street: see docs/running.md and `hushd check
 class Lines:
     """Lines one after another, for a pipe or a simple terminal: levels now and then, alerts."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, lost: Callable[[], None]) -> None:
+        """Prepare; *lost* is called when nobody reads any more."""
         self._stream = stream
+        self._lost = lost
         self._colours = stream.isatty() and _colours_wanted()
         self._bars = _can_print("\N{FULL BLOCK}", stream)
         self._lock = threading.Lock()
@@ -82,8 +84,11 @@ class Lines:
         return f"\x1b[{colour}m{text}{screen.RESET}" if self._colours else text
 
     def _write(self, text: str) -> None:
-        with self._lock:
-            print(text, file=self._stream, flush=True)
+        try:
+            with self._lock:
+                print(text, file=self._stream, flush=True)
+        except OSError:  # as with `hushd demo | head`; it would end the thread that is here
+            self._lost()
 
 
 class View:
@@ -193,9 +198,9 @@ def _in_lines(where: Address | None, embedded: Embedded, seconds: float | None) 
     """Write line after line."""
     with ExitStack() as stack:
         inbox = Inbox(10_000)
-        stack.enter_context(daemon.signals(inbox))
+        stack.enter_context(_signals(inbox))
         where = where or stack.enter_context(broker(embedded))
-        lines = Lines(sys.stdout)
+        lines = Lines(sys.stdout, partial(inbox.on_stop, signal.SIGPIPE, None))
         lines.introduce(where)
         street = Street(where.host, where.port, lines.levels)
         _serve(stack, where, street, inbox, seconds, lines)
@@ -214,7 +219,7 @@ def _on_the_screen(where: Address | None, embedded: Embedded, seconds: float | N
             if terminal is not None:
                 terminal.hide()
 
-        stack.enter_context(daemon.signals(inbox, give_back))
+        stack.enter_context(_signals(inbox, give_back))
         where = where or stack.enter_context(broker(embedded))
         view = View(where, look)
         street = Street(where.host, where.port, lambda _: None)
@@ -226,6 +231,15 @@ def _on_the_screen(where: Address | None, embedded: Embedded, seconds: float | N
         print(f"{entry.time}  {entry.mark:<6}  {entry.text}")
     if terminal.error is not None:
         raise terminal.error
+
+
+@contextmanager
+def _signals(inbox: Inbox, at_once: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Do as the daemon does, but end with the terminal; under nohup, do not."""
+    alone = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    with daemon.signals(inbox, at_once):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if alone else inbox.on_stop)
+        yield
 
 
 def _serve(
@@ -271,11 +285,20 @@ def _settings(where: Address) -> Config:
 def _address(text: str) -> Address:
     """Return the broker that ``HOST[:PORT]`` names."""
     host, sign, port = text.rpartition(":")
-    if not sign:
+    if not sign or text.endswith("]") or (":" in host and not host.endswith("]")):  # IPv6
         host, port = text, "1883"
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        host.encode("idna")  # what cannot be looked up would end paho's thread
+    except UnicodeError:
+        host = ""
+    if not host or any(c.isspace() or c == "/" for c in host) or not _is_port(port):
         raise ValueError(f'--broker "{text}": write HOST or HOST:PORT')
-    return Address(host.strip("[]"), int(port), "your broker")
+    return Address(host, int(port), "your broker")
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536
 
 
 @contextmanager
