@@ -3,16 +3,12 @@
 import os
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Self, TextIO
-
-try:
-    import termios
-except ImportError:  # pragma: no cover  not a system with terminals of this kind
-    termios = None  # type: ignore[assignment]
 
 SMALLEST = (40, 15)  # columns and lines
 EVERY = 0.1  # seconds between two pictures
@@ -139,7 +135,7 @@ class Terminal:
 
     def _silence_keys(self) -> None:
         """Let what is typed not appear; Ctrl-C and Ctrl-Z work as ever."""
-        if termios is None or not sys.stdin.isatty():
+        if not sys.stdin.isatty():
             return
         self._keys = termios.tcgetattr(sys.stdin)
         quiet = termios.tcgetattr(sys.stdin)
