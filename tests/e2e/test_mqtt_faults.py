@@ -17,6 +17,7 @@ from hushd.runtime.connection import Pauses
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.messages import Message
 from hushd.runtime.mqtt import MqttSource
+from hushd.runtime.publisher import Publisher
 
 pytestmark = pytest.mark.mosquitto
 
@@ -186,6 +187,28 @@ def test_tls_is_spoken_and_the_broker_verified(authority, mosquitto, listen):
     ear.diary.wait_for("mqtt.connected")
     assert ear.source._connection._client.socket().version() >= "TLSv1.2"
     assert ear.sound
+
+
+@pytest.mark.parametrize("ingest", ["bulk", "plain"])
+def test_a_flood_comes_through_tls_whole(ingest, authority, mosquitto, listen):
+    # what is decrypted and not yet read does not show in a poll
+    settings = encrypted(authority.issue())
+    broker = mosquitto(*settings).start()
+    ear = listen(broker.port, tls=Tls(ca=authority.ca), ingest=ingest)
+    ear.diary.wait_for("mqtt.connected")
+    other = Publisher(
+        Mqtt("localhost", broker.port, tls=Tls(ca=authority.ca)), "flood", Diary(), pauses=QUICK
+    )
+    number, heard = 300, []
+    for n in range(number):
+        other.publish("home/attic/noise", b"%d " % n * 500, qos=n % 2)
+    other.close(b"")
+    until = monotonic() + 15
+    while len(heard) < number and monotonic() < until:
+        batch = ear._taken()
+        ear.source.acknowledge(batch)
+        heard += [int(m.payload.split()[0]) for m in batch]
+    assert heard == list(range(number))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.mosquitto
 
 CONFIG = """\
 version: 1
-mqtt: {{host: 127.0.0.1, port: {port}, client_id: hushd-test}}
+mqtt: {{host: 127.0.0.1, port: {port}, client_id: hushd-test, ingest: {ingest}}}
 limits: {{inbox: {inbox}}}
 sensors:
   noise: {{topic: "{topic}"}}
@@ -21,8 +21,10 @@ rules:
 """
 
 
-def config(port: int, topic: str = "home/{room}/noise", inbox: int = 10_000) -> str:
-    return CONFIG.format(port=port, topic=topic, inbox=inbox)
+def config(
+    port: int, topic: str = "home/{room}/noise", inbox: int = 10_000, ingest: str = "auto"
+) -> str:
+    return CONFIG.format(port=port, topic=topic, inbox=inbox, ingest=ingest)
 
 
 @pytest.fixture(params=["5", "3.1.1"])
@@ -38,13 +40,13 @@ def readings(daemon) -> tuple[int, int]:
     return line["readings"], line["rejected"]
 
 
-@pytest.mark.parametrize("inbox", [10_000, 50])
+@pytest.mark.parametrize(("inbox", "ingest"), [(10_000, "auto"), (50, "auto"), (50, "plain")])
 def test_w35_ten_thousand_messages_pass_a_broker_that_sends_twenty_unasked(
-    inbox, door, mosquitto, run
+    inbox, ingest, door, mosquitto, run
 ):
     broker = mosquitto("max_inflight_messages 20", "allow_anonymous true").start()
     port = door(broker.port)
-    daemon = run(config(port, inbox=inbox))
+    daemon = run(config(port, inbox=inbox, ingest=ingest))
     daemon.wait_for("mqtt.connected")
     broker.publish(
         [*((f"home/{n % 100}/noise", "50") for n in range(10_000)), ("end", "1")],

@@ -14,6 +14,7 @@ from fake_broker import CONNECT, DISCONNECT, PUBACK, SUBSCRIBE, UNSUBSCRIBE, Fak
 from waiting import Diary, eventually
 
 from hushd.config.records import Mqtt
+from hushd.runtime import framing
 from hushd.runtime.connection import Pauses, Will
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.messages import Connected, Disconnected, Event, Message
@@ -31,8 +32,13 @@ class Scene(NamedTuple):
     diary: Diary
 
 
+@pytest.fixture(params=["bulk", "plain"])
+def ingest(request) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def connect() -> Iterator[Callable[..., Scene]]:
+def connect(ingest) -> Iterator[Callable[..., Scene]]:
     """Return a function that connects a source to a broker with the given manners."""
     with ExitStack() as stack:
 
@@ -46,7 +52,7 @@ def connect() -> Iterator[Callable[..., Scene]]:
             broker, inbox, diary = FakeBroker(**manners), Inbox(100), Diary()
             stack.callback(broker.close)
             source = MqttSource(
-                Mqtt("127.0.0.1", broker.port, keepalive=5 * 10**9),
+                Mqtt("127.0.0.1", broker.port, keepalive=5 * 10**9, ingest=ingest),
                 filters,
                 inbox,
                 diary,
@@ -143,17 +149,20 @@ def test_a_topic_that_is_not_utf8_survives_and_stops_nothing(connect):
     assert source.failures == 0
 
 
-def test_w33_what_a_callback_raises_costs_one_message(connect, monkeypatch):
+def test_w33_what_a_callback_raises_costs_one_message(connect, ingest, monkeypatch):
     broker, source, inbox, diary = connect()
-    offer = inbox.offer
+    name = "offer_all" if ingest == "bulk" else "offer"
+    offer = getattr(inbox, name)
 
-    def picky(message: Message) -> None:
-        if message.payload == b"13":
+    def picky(message: Message | list[Message]) -> None:
+        if (message[0] if isinstance(message, list) else message).payload == b"13":
             raise RuntimeError("thirteen")
         offer(message)
 
-    monkeypatch.setattr(inbox, "offer", picky)
-    broker.send(publish(b"home/a/noise", b"13"), publish(b"home/a/noise", b"14"))
+    monkeypatch.setattr(inbox, name, picky)
+    broker.send(publish(b"home/a/noise", b"13"))
+    diary.wait_for("mqtt.callback_failed")
+    broker.send(publish(b"home/a/noise", b"14"))
     assert [m.payload for m in taken(inbox, 1)] == [b"14"]
     assert source.failures == 1
     assert "thirteen" in diary.wait_for("mqtt.callback_failed")["error"]
@@ -271,13 +280,15 @@ def test_a_name_server_that_hangs_holds_up_only_its_own_thread(monkeypatch):
     source._connection._thread.join(5)
 
 
-def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect):
+def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect, monkeypatch):
     broker, source, inbox, diary = connect()
     assert inbox.take(10) == Connected()
 
     def explode(*args: object) -> None:
+        monkeypatch.undo()
         raise RuntimeError("unforeseen")
 
+    monkeypatch.setattr(source, "messages", explode)
     source._connection._client.on_message = explode
     broker.send(publish(b"home/a/noise", b"1"))
     assert "unforeseen" in diary.wait_for("mqtt.failed")["error"]
@@ -292,10 +303,13 @@ def test_w40_a_network_thread_that_died_all_the_same_is_replaced(connect, monkey
     broker, source, inbox, diary = connect()
     assert inbox.take(10) == Connected()
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    messages = source.messages
 
     def die(*args: object) -> None:
+        source.messages = messages
         raise SystemExit  # not an Exception: nothing of ours catches it
 
+    source.messages = die
     source._connection._client.on_message = die
     broker.send(publish(b"home/a/noise", b"1"))
     eventually(lambda: not source._connection.alive)
@@ -386,6 +400,37 @@ def test_the_first_session_is_not_a_lost_one(connect):
     *_, diary = connect()
     diary.wait_for("mqtt.connected")
     assert diary.all("mqtt.session_lost") == []
+
+
+# -- by the chunk, or one by one --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ingest", "level"), [("auto", "warning"), ("bulk", "error")])
+def test_a_paho_that_cannot_be_read_by_the_chunk_is_read_one_by_one(
+    connect, ingest, level, monkeypatch
+):
+    monkeypatch.setattr("paho.mqtt.client.Client._create_socket", None)
+    assert not framing.sound()
+    monkeypatch.undo()
+    monkeypatch.setattr(framing, "sound", lambda: False)
+    broker, _, inbox, diary = connect()
+    broker.send(publish(b"home/a/noise", b"1"))
+    assert [m.payload for m in taken(inbox, 1)] == [b"1"]
+    assert diary.wait_for("mqtt.ingest_plain")
+
+
+def test_a_message_that_is_too_long_is_cut_off_and_the_next_one_read(connect, ingest):
+    broker, _, inbox, _ = connect(five=False)  # which does not know of a longest packet
+    body = b"\x00\x0chome/a/noise" + b"9" * 1_000_000
+    assert len(body) == 1_000_014
+    broker.send(b"\x30\xce\x84\x3d" + body, publish(b"home/a/noise", b"1", five=False))
+    first, second = taken(inbox, 2)
+    assert (
+        len(first.payload) == 1_000_000
+        if ingest == "plain"
+        else 65_536 < len(first.payload) < 300_000
+    )
+    assert second.payload == b"1"
 
 
 # -- what is written of it ---------------------------------------------------------------------

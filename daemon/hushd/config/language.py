@@ -132,8 +132,13 @@ MQTT = Table(
             "where `online` or `offline` stands, retained; `off`: nowhere",
             otherwise="`hushd/CLIENT_ID/status`",
         ),
+        "ingest": Key(
+            Word(("auto", "bulk", "plain")),
+            "how messages are received: by the chunk, or one by one by paho; `auto`: by the chunk "
+            "where that works",
+            "auto",
+        ),
     },
-    later=("ingest",),
     apart=(("url", "host"), ("url", "port")),
 )
 

@@ -82,6 +82,7 @@ class Place:
             keepalive or 30 * UNITS["s"],
             tls,
             Mqtt().session_expiry if expiry is None else expiry,
+            section["ingest"] or "auto",
             self.status_topic(section),
         )
 

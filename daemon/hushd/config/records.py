@@ -45,6 +45,7 @@ class Mqtt:
     keepalive: int = 30_000_000_000  # ns
     tls: Tls | None = None
     session_expiry: int = 86_400_000_000_000  # ns; 0: the broker keeps nothing for us
+    ingest: Literal["auto", "bulk", "plain"] = "auto"
     status_topic: str | None = None  # None: made of the client id; "": nowhere
 
 

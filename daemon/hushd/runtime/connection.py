@@ -7,6 +7,7 @@ throw us out; and it does not say why it cannot connect.  Each connection gets a
 ``paho.Client``, so nothing of an old one can get in the way, and only this thread touches it.
 """
 
+import functools
 import random
 import select
 import socket
@@ -26,6 +27,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from hushd.config.records import Mqtt
 from hushd.runtime import tls
+from hushd.runtime.framing import BulkClient, Framer, Packet, Sieve
 from hushd.runtime.logs import Log
 from hushd.runtime.rivals import Rivals
 
@@ -84,6 +86,9 @@ class Party(Protocol):
     def greeted(self, client: paho.Client, *, present: bool) -> None:
         """Begin: the broker let us in; *present* says whether it kept our session."""
 
+    def messages(self, packets: list[Packet]) -> None:
+        """Take messages that came together; not called if the connection was made without *bulk*."""
+
     def turn(self, client: paho.Client) -> bytes:
         """Do what is due; return bytes of whole packets to be sent beside paho's own."""
 
@@ -103,6 +108,7 @@ class Connection:
         receive: How many unacknowledged messages we take; MQTT 5 only.
         packet: The longest packet we take, in bytes; MQTT 5 only.
         will: What the broker says when we are gone without a word.
+        bulk: Whether messages are taken out of the stream by the chunk, past paho.
         pauses: How long to wait.
     """
 
@@ -117,6 +123,7 @@ class Connection:
         receive: int = 65_535,
         packet: int = 0,
         will: Will | None = None,
+        bulk: bool = False,
         pauses: Pauses | None = None,
     ) -> None:
         self.failures = 0  # things that nobody foresaw; stays 0
@@ -129,6 +136,7 @@ class Connection:
         self._receive = receive
         self._packet = packet
         self._will = will
+        self._bulk = bulk
         self._pauses = pauses or Pauses()
         self._stopping = threading.Event()
         # wakes the thread out of its poll
@@ -338,7 +346,16 @@ class Connection:
                 poll.modify(sock, select.POLLIN | (select.POLLOUT if writing else 0))
 
     def _read(self, client: paho.Client) -> None:
-        """Read packets as long as they are messages, but not for ever."""
+        """Read a chunk, or packets as long as they are messages; not for ever."""
+        sieve = client.socket()
+        if isinstance(sieve, Sieve) and isinstance(client, BulkClient):
+            packets = sieve.fill()
+            while sieve.waiting and client.socket() is not None:
+                client.loop_read()  # first: messages may come right behind the CONNACK
+            if packets:
+                client.heard()
+                self._party.messages(packets)
+            return
         for _ in range(AT_ONCE):
             before = self.progress
             client.loop_read()
@@ -361,13 +378,16 @@ class Connection:
         """Return a client that has nothing of the last one."""
         fives: dict[str, Any] = {"protocol": MQTTProtocolVersion.MQTTv5}
         threes = {"protocol": MQTTProtocolVersion.MQTTv311, "clean_session": not self._expiry}
-        client = paho.Client(
+        kind = BulkClient if self._bulk else paho.Client
+        client = kind(
             CallbackAPIVersion.VERSION2,
             client_id=self._client_id,
             manual_ack=True,
             reconnect_on_failure=False,
             **(fives if self._v5 else threes),
         )
+        if isinstance(client, BulkClient):
+            client.framer = functools.partial(Framer, five=self._v5, longest=self._packet)
         mqtt = self._mqtt
         if mqtt.username is not None:
             password = mqtt.password

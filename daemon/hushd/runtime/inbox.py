@@ -42,6 +42,20 @@ class Inbox:
             else:
                 self._open.append(message)
 
+    def offer_all(self, messages: list[Message]) -> None:
+        """Add messages that came together; called by the source's thread."""
+        with self._room:
+            if self._waiting + len(messages) <= self._limit:
+                self._waiting += len(messages)
+                if self._open is None:
+                    self._open = messages
+                    self._queue.put(messages)
+                else:
+                    self._open += messages
+                return
+        for message in messages:
+            self.offer(message)
+
     def announce(self, event: Event) -> None:
         """Add news of the connection, after all messages that came before it."""
         with self._room:

@@ -18,6 +18,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from hushd.config.records import Mqtt
+from hushd.runtime import framing
 from hushd.runtime.connection import Connection, Link, Pauses, Will
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.logs import Log
@@ -110,6 +111,7 @@ class MqttSource:
             receive=waiting,
             packet=payload + HEADROOM,
             will=will,
+            bulk=self._bulk(mqtt.ingest),
             pauses=self._pauses,
         )
 
@@ -194,6 +196,17 @@ class MqttSource:
         self._settle()
         self._greeted()
 
+    @_cannot_raise
+    def messages(self, packets: list[framing.Packet]) -> None:
+        """Put messages that came together into the inbox."""
+        arrived, number = time.time_ns(), self._number
+        self._inbox.offer_all(
+            [
+                Message(topic, payload, arrived, qos, retain, packet, number)
+                for topic, payload, qos, retain, packet in packets
+            ]
+        )
+
     def turn(self, client: paho.Client) -> bytes:
         """Return the acknowledgements that are due; ask for what is new, or was refused."""
         if self._wanted is not self._filters:
@@ -221,6 +234,19 @@ class MqttSource:
         if self._up:
             self._up = False
             self._inbox.announce(Disconnected(reason))
+
+    def _bulk(self, ingest: str) -> bool:
+        """Say whether messages are taken past paho, which must be tried out first."""
+        if ingest == "plain":
+            return False
+        if framing.sound():
+            return True
+        (self._log.warning if ingest == "auto" else self._log.error)(
+            "mqtt.ingest_plain",
+            hint="this paho cannot be read by the chunk: receiving costs more; "
+            "mqtt.ingest: plain to hear no more of it",
+        )
+        return False
 
     def _keep_all(self, held: frozenset[str]) -> None:
         """Write down all that the session may hold until the broker has answered."""

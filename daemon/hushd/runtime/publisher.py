@@ -13,6 +13,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from hushd.config.records import Mqtt
 from hushd.runtime.connection import Connection, Pauses
+from hushd.runtime.framing import Packet
 from hushd.runtime.logs import Log
 
 PATIENCE = 10.0  # seconds for the broker to acknowledge
@@ -124,6 +125,9 @@ class Publisher:
         self._sent.clear()
         if self._word is not None and not any(job.topic == self._status for job in self._waiting):
             self._waiting.append(Job(self._status, self._word, 1, retain=True))
+
+    def messages(self, packets: list[Packet]) -> None:
+        """Take nothing: this connection subscribes to nothing."""
 
     def turn(self, client: paho.Client) -> bytes:
         """Hand to paho what waits."""
