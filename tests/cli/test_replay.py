@@ -1,9 +1,13 @@
 """``hushd replay``: the journal on standard output, and nothing else there."""
 
+import fcntl
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -235,8 +239,10 @@ def test_a_bad_configuration_is_78(hushd, day, tmp_path):
     assert done.stdout == ""
 
 
-def test_a_progress_bar_for_who_is_watching(hushd, day, tmp_path):
+@pytest.mark.parametrize("columns", [0, 3, 30, 200])
+def test_a_progress_bar_for_who_is_watching(hushd, day, tmp_path, columns):
     terminal, stderr = os.openpty()
+    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-m", "hushd", "replay", "-c", "hushd.yaml", day],
         cwd=tmp_path,
@@ -250,4 +256,6 @@ def test_a_progress_bar_for_who_is_watching(hushd, day, tmp_path):
     os.close(terminal)
     assert seen.startswith("\r[")
     assert "%" in seen
+    drawn = re.findall(r"\r(\[[# ]*\] +\d+%)\r", seen)
+    assert max(map(len, drawn)) <= max(min(columns or 80, 48), 7)
     assert out == hushd("replay", "-c", "hushd.yaml", day).stdout

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-import shutil
+import os
 import sys
 import time
 from collections import Counter
@@ -278,7 +278,7 @@ def _with_progress(recording: Recording, steps: Iterator[None]) -> Iterator[None
         yield from steps
         return
     drawn = 0.0
-    width = max(min(40, shutil.get_terminal_size().columns - 8), 0)
+    width = max(min(40, (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 8), 0)
     for step in steps:
         now = time.monotonic()
         if now - drawn >= 0.1:
