@@ -9,6 +9,7 @@ that does nothing, and of the whole of hushd up to where an alert is decided.
 """
 
 import argparse
+import gc
 import json
 import multiprocessing
 import socket
@@ -18,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -182,7 +183,13 @@ def bare(host: str, port: int, qos: int, order: Callable[[], None]) -> Result:
     return Result(count, used, took, delays)
 
 
-def whole(config: Config, host: str, port: int, order: Callable[[], None]) -> Result:
+def whole(
+    config: Config,
+    host: str,
+    port: int,
+    ingest: Literal["bulk", "plain"],
+    order: Callable[[], None],
+) -> Result:
     """Let the whole of hushd receive; the time is up to where an alert is decided."""
     inbox, counted, delays = Inbox(1_000_000), 0, []
 
@@ -202,7 +209,11 @@ def whole(config: Config, host: str, port: int, order: Callable[[], None]) -> Re
             elif event == "hushd.stopped":
                 counted = fields["readings"]
 
-    mqtt = Mqtt(host, port, client_id="hushd-bench", session_expiry=0, status_topic="")
+    mqtt = Mqtt(
+        host, port, client_id="hushd-bench", session_expiry=0, status_topic="", ingest=ingest
+    )
+    gc.collect()
+    gc.freeze()  # what was left behind by the rows above is not looked through in this one
     used, began = time.process_time(), time.monotonic()
     serve(replace(config, mqtt=mqtt), inbox, Diary())
     return Result(counted, time.process_time() - used, time.monotonic() - began, delays)
@@ -233,14 +244,18 @@ def live(number: int) -> None:
                 orders.put(what)
 
             print(name)
-            rows = [bare(host, port, qos, order), whole(three, host, port, order)]
-            table = [_figures(row) for row in rows]
-            for title, figures in zip(
-                ("paho that does nothing", "hushd, 3 rules"), table, strict=True
-            ):
+            rows = {
+                "paho that does nothing": bare(host, port, qos, order),
+                "hushd, 3 rules": whole(three, host, port, "bulk", order),
+                "hushd, 3 rules, ingest: plain": whole(three, host, port, "plain", order),
+            }
+            table = {title: _figures(row) for title, row in rows.items()}
+            floor = table["paho that does nothing"]
+            for title, figures in table.items():
                 print(f"  {title:<40}" + "".join(f"{figure:12,.1f}" for figure in figures))
-            ratios = [ours / theirs if theirs else 0 for theirs, ours in zip(*table, strict=True)]
-            print(f"  {'x':<40}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+                if figures is not floor:
+                    ratios = [ours / its for ours, its in zip(figures, floor, strict=True)]
+                    print(f"  {'':<39}x" + "".join(f"{ratio:12.2f}" for ratio in ratios))
         orders.put(None)
         process.join(10)
 
