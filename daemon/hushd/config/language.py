@@ -457,11 +457,13 @@ def _named(shape: Shape, words: str) -> Entries:
 
 
 _TEXT_OR_SECRET = Either(one=Text(), named=SECRET, example=f"write a text, or {SECRET.example}")
+_PATH = Text("path", r"[^\x00-\x1f]+", "write a path, without control characters")
+
 _OPTION_SHAPES: Mapping[str, Shape] = {
     "text": Text(),
     "url": Either(one=Text("URL"), named=SECRET, example=f"write a URL, or {SECRET.example}"),
-    "path": Text("path"),
-    "file": Text("path"),
+    "path": _PATH,
+    "file": _PATH,
     "secret": SECRET,
     "duration": Span(),
     "boolean": Flag(),
