@@ -273,6 +273,7 @@ class Alert(Alarm):
         if self._silent_at() == at:
             told += self._fall_silent(at)
         if at in (self.window_at, self.whole_at):
+            self.whole_at = None  # a look that judges nothing would leave it
             told += self.look(at)
         moved = False
         for latch in self.latches:
