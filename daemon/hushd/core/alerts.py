@@ -100,6 +100,7 @@ class Alarm:
             self.peak = value
         self.level = level
         self.step += 1
+        since = at if self.started is None else self.started  # a silence may be without episode
         about = self.about
         transition = Transition(
             at=at,
@@ -111,7 +112,7 @@ class Alarm:
             value=value,
             limit=limit,
             episode=self.episode,
-            id=identity(self.rule, self.labels, self.started, self.episode, self.step),
+            id=identity(self.rule, self.labels, since, self.episode, self.step),
             reason=reason,
             peak=self.peak,
             started=self.started,
@@ -197,9 +198,16 @@ class Alert(Alarm):
     )
 
     def __init__(
-        self, plan: Rule, pool: Pool, gauge: Gauge, about: About, link: Link, number: int
+        self,
+        plan: Rule,
+        pool: Pool,
+        gauge: Gauge,
+        about: About,
+        link: Link,
+        number: int,
+        interval: int | None,
     ) -> None:
-        """Start ok and never judged."""
+        """Start ok and never judged; *interval*: the one its sensor is configured with."""
         super().__init__(plan.name, pool.labels, about, number)
         self.plan = plan
         self.pool = pool
@@ -220,23 +228,29 @@ class Alert(Alarm):
         self._span = plan.over.span
         self._no_data: NoData | None = plan.no_data
         self._after: int | None = None if plan.no_data is None else plan.no_data.after
+        self.learn(interval)
 
     # -- what happens to it ------------------------------------------------------------
 
     def feed(self, at: int, learned: int | None) -> Sequence[Transition]:
         """Judge the window now that a reading has come; *learned*: its series' interval."""
-        self.quiet_since = at
-        if self._no_data is not None and self._no_data.after is None and learned is not None:
-            after = max(3 * learned, FLOOR)
-            if after != self._after:
-                self._after = after
-                if self.silence is not None:
-                    self.silence.listen()
+        self.quiet_since = max(self.quiet_since, at)  # a reconnect may have been since then
+        self.learn(learned)
         back = []
         if self.stale:
             self.stale = False
             back.append(self.change(at, self.level, "data", event="data_back"))
         return [*back, *self.look(at)] if back else self.look(at)
+
+    def learn(self, interval: int | None) -> None:
+        """Bear a silence of some intervals, where the rule does not say how long."""
+        if interval is None or self._no_data is None or self._no_data.after is not None:
+            return
+        after = max(3 * interval, FLOOR)
+        if after != self._after:
+            self._after = after
+            if self.silence is not None:
+                self.silence.scheduled = None  # it may be due earlier
 
     def look(self, at: int) -> Sequence[Transition]:
         """Judge the window as it is at this instant."""
@@ -252,7 +266,7 @@ class Alert(Alarm):
                 self.peak = value
             moved = False
             for latch in self.latches:
-                if verdict == ALL or not _from_below(latch):
+                if verdict == ALL or (not _from_below(latch) and latch.raises(value)):
                     before = latch.state
                     latch.judge(value, at)
                     if latch.state is not before:
@@ -270,7 +284,7 @@ class Alert(Alarm):
     def expire(self, at: int) -> Sequence[Transition]:
         """Do what is due at this instant: silence first, then the window's age, then delays."""
         told: list[Transition] = []
-        if self._silent_at() == at:
+        if not self.stale and self.link.online and self.patience_ends == at:
             told += self._fall_silent(at)
         if at in (self.window_at, self.whole_at):
             self.whole_at = None  # a look that judges nothing would leave it
@@ -304,6 +318,11 @@ class Alert(Alarm):
         """Count silence from now: the connection was away, not the sensor."""
         self.quiet_since = max(self.quiet_since, at)
 
+    def bear(self, at: int) -> None:
+        """Let no silence be too long before now: the rules or the sensor may have changed."""
+        if self._after is not None and not self.stale and self.link.online:
+            self.quiet_since = max(self.quiet_since, at - self._after)
+
     def change_rule(self, at: int) -> Sequence[Transition]:
         """Go on under changed limits: judged by them at once, no delay ends in the past."""
         for latch in self.latches:
@@ -321,16 +340,16 @@ class Alert(Alarm):
     # -- how it is judged --------------------------------------------------------------
 
     def _verdict(self, at: int, seen: Seen) -> int:
-        """Return whether the window can be judged: by no latch, by most, by all."""
+        """Return whether the window can be judged: not, as the least it can be, or fully."""
         value = seen.value
-        if value is None:
+        if value is None or not seen.full:
             return NONE
         if self._always:
             whole = self.link.since + (self._span or 0)
             listened = whole <= at and self.link.online
             self.whole_at = None if whole <= at else whole
-            return ALL if listened else RISING
-        if seen.samples < self._samples or not seen.full:
+            return ALL if listened else LEAST
+        if seen.samples < self._samples:
             return NONE
         if self._span is not None and self._covers > 0:
             coverage = seen.coverage
@@ -349,15 +368,10 @@ class Alert(Alarm):
         silent = self.change(at, self.level, "no_data", event="no_data")
         return [silent, *self._settle(at, "no_data_clear", None)]
 
-    def _silent_at(self) -> int | None:
-        if self.stale or self._after is None or not self.link.online:
-            return None
-        return self.quiet_since + self._after
-
     @property
-    def after(self) -> int | None:
-        """How long a silence this rule bears; None: for ever, or not known yet."""
-        return self._after
+    def patience_ends(self) -> int | None:
+        """When the silence is, or was, too long for this rule; None: never, or not known yet."""
+        return None if self._after is None else self.quiet_since + self._after
 
     def _force_milder(self, latch: Latch, at: int) -> None:
         """Switch on what is milder, so that falling back is one step, not two."""
@@ -439,11 +453,13 @@ class Alert(Alarm):
         self.judged = saved["judged"]
         self.stale = saved["stale"]
         self.quiet_since = saved["quiet_since"]
-        if self._no_data is not None and self._no_data.after is None:
+        if self._no_data is not None and self._no_data.after is None and self._after is None:
             self._after = saved["after"]
 
 
-NONE, RISING, ALL = 0, 1, 2  # which latches a window can move
+#: What a window says: nothing; a count that may have missed something, so that only what is
+#: too much already is sure; all.
+NONE, LEAST, ALL = 0, 1, 2
 ROUNDING = 1e-9  # of a coverage: a quotient of two integers
 
 
@@ -455,11 +471,11 @@ def _from_below(latch: Latch) -> bool:
 class Silence(Alarm):
     """The one alert that people hear when a sensor falls silent: ``<sensor>/no-data``.
 
-    Raised at the shortest patience of the rules that watch it, with the worst of their
-    severities and all their notifiers.
+    Raised when the silence is too long for one of the rules that watch it, with the worst of
+    their severities and all their notifiers; over when it is too long for none.
     """
 
-    __slots__ = ("_after", "link", "members", "quiet_since", "scheduled", "severity")
+    __slots__ = ("link", "members", "scheduled", "severity")
 
     def __init__(self, sensor: str, labels: Labels, link: Link, number: int) -> None:
         """Start without rules; `join` brings them."""
@@ -467,45 +483,43 @@ class Silence(Alarm):
         super().__init__(f"{sensor}/no-data", labels, about, number)
         self.link = link
         self.members: list[Alert] = []
-        self.quiet_since = 0
         self.scheduled: int | None = None
         self.severity: Severity = "info"
-        self._after: int | None = None
 
     def join(self, alert: Alert) -> None:
         """Let *alert*'s rule have its say in when, how bad and who."""
-        plan = alert.plan
-        if plan.no_data is None:
+        if alert.plan.no_data is None:
             return
         self.members.append(alert)
         alert.silence = self
-        members = [a.plan for a in self.members]
-        self.severity = max((p.no_data.severity for p in members if p.no_data), key=rank)
-        names = sorted({name for p in members for name in told_of_silence(p)})
-        self.about = self.about._replace(notify=((self.severity, tuple(names)),))
-        self.listen()
+        self._agree()
 
     def leave(self, alert: Alert) -> None:
         """Forget *alert*."""
         self.members = [a for a in self.members if a is not alert]
-        self.listen()
+        if self.members:
+            self._agree()
 
-    def listen(self) -> None:
-        """Take the shortest patience of its rules anew."""
-        afters = [a.after for a in self.members if a.after is not None]
-        self._after = min(afters, default=None)
+    def _agree(self) -> None:
+        plans = [a.plan for a in self.members]
+        self.severity = max((p.no_data.severity for p in plans if p.no_data), key=rank)
+        names = sorted({name for p in plans for name in told_of_silence(p)})
+        self.about = self.about._replace(notify=((self.severity, tuple(names)),))
         self.scheduled = None
 
     def feed(self, at: int) -> Sequence[Transition]:
-        """Note that there is data."""
-        self.quiet_since = at
-        return () if self.level is None else self.end(at, "data")
+        """Note that one of its rules has data; the window of another may still be silent."""
+        if self.level is None:
+            return ()
+        ends = [end for a in self.members if (end := a.patience_ends) is not None]
+        return () if min(ends, default=at + 1) <= at else self.end(at, "data")
 
     def due(self) -> int | None:
         """Return when the silence has lasted too long."""
-        if not self.link.online or self.level is not None or self._after is None:
+        if not self.link.online or self.level is not None:
             return None
-        return self.quiet_since + self._after
+        ends = [end for a in self.members if (end := a.patience_ends) is not None]
+        return min(ends, default=None)
 
     def expire(self, at: int) -> Sequence[Transition]:
         """Raise it if it is time."""
@@ -517,18 +531,9 @@ class Silence(Alarm):
         """Clear it."""
         return () if self.level is None else [self.change(at, None, reason)]
 
-    def restart_silence(self, at: int) -> None:
-        """Count silence from now: the connection was away, not the sensor."""
-        self.quiet_since = max(self.quiet_since, at)
-
     def save(self) -> dict[str, Any]:
-        """Return the state for a snapshot."""
-        return {**super().save(), "sensor": self.about.sensor, "quiet_since": self.quiet_since}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Take the state back."""
-        super().load(saved)
-        self.quiet_since = saved["quiet_since"]
+        """Return the state for a snapshot; since when it is silent, its rules know."""
+        return {**super().save(), "sensor": self.about.sensor}
 
 
 def told_of_silence(plan: Rule) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from hushd.core.aggregation import Aggregator
 from hushd.core.alerts import About, Alarm, Alert, Link, Silence
 from hushd.core.readings import SECOND, Labels, Reading
 from hushd.core.rules import Over, Rule, Rules, Sensor
-from hushd.core.series import Series, delay
+from hushd.core.series import Series, delay, is_ahead
 from hushd.core.times import format_duration
 from hushd.core.transitions import Evaluation, Transition
 from hushd.core.windows import Fault, Pool, labels_from
@@ -104,13 +104,19 @@ class Engine:
         now = self._begin(reading.arrived, told)
         self._run(now, told, inclusive=False)
         key = (reading.sensor, reading.labels)
-        series = self._series.get(key) or self._meet(reading.sensor, reading.labels)
+        series = self._series.get(key)
         if series is None:
-            self.rejected[reading.sensor, "too_many_series"] += 1
-            return in_order(told)
+            if is_ahead(self._sensors[reading.sensor], reading):
+                self.rejected[reading.sensor, "future"] += 1
+                return in_order(told)
+            series = self._meet(reading.sensor, reading.labels)
+            if series is None:
+                self.rejected[reading.sensor, "too_many_series"] += 1
+                return in_order(told)
         if (reason := series.refusal(reading)) is not None:
             self.rejected[reading.sensor, reason] += 1
             return in_order(told)
+        series.heard = now
         release = reading.at + delay(series.sensor)
         if release <= now and release == reading.at:
             self._judge(series, reading, told)
@@ -151,15 +157,17 @@ class Engine:
         told = self.advance(now)
         if self._link.online:
             return told
+        if self.now is not None:
+            now = self.now  # which never goes back
         self._link.online = True
         self._link.since = now
         more: Told = []
         for alarm in self._alarms.values():
-            alarm.restart_silence(now)
-            if isinstance(alarm, Alert) and alarm.gauge.always:
-                more += [
-                    (now, t) for t in alarm.look(now - delay(self._sensors[alarm.plan.sensor]))
-                ]
+            if isinstance(alarm, Alert):
+                alarm.restart_silence(now)
+                if alarm.gauge.always:
+                    local = now - delay(self._sensors[alarm.plan.sensor])
+                    more += [(now, t) for t in alarm.look(local)]
             self._schedule(alarm)
         return told + in_order(more)
 
@@ -367,7 +375,8 @@ class Engine:
             plan.about,
             plan.notify,
         )
-        alert = Alert(plan, pool, gauge, about, self._link, self._number())
+        interval = place.sensor.interval
+        alert = Alert(plan, pool, gauge, about, self._link, self._number(), interval)
         local = (self.now or 0) - delay(place.sensor)
         alert.quiet_since = local
         self._alarms[alert.number] = alert
@@ -376,7 +385,6 @@ class Engine:
             silence = self._silences.get((place.sensor.name, pool.labels))
             if silence is None:
                 silence = Silence(place.sensor.name, pool.labels, self._link, self._number())
-                silence.quiet_since = local
                 self._silences[place.sensor.name, pool.labels] = silence
                 self._alarms[silence.number] = silence
             silence.join(alert)
@@ -392,7 +400,7 @@ class Engine:
         """Forget series that nobody expects, silent for long and ok."""
         self._sweep_at = now + min(SWEEP, self.rules.forget)
         for key, series in list(self._series.items()):
-            if series.heard > now - self.rules.forget:
+            if series.heard > now - self.rules.forget - delay(series.sensor):
                 continue
             watchers = [alert for pool in series.pools for alert in self._watchers[pool.key]]
             if any(alert.level is not None for alert in watchers):
@@ -490,6 +498,7 @@ class Engine:
                 met = self._meet(series["sensor"], labels_from(series["labels"]))
                 if met is not None:
                     met.load(series)
+                    self._teach(met)
         self._stage = [
             (
                 release,
@@ -504,7 +513,20 @@ class Engine:
         ]
         told: Told = []
         self._expect_all(told)
+        for pool in list(self._pools.values()):
+            if not self._members[pool.key] and pool.key not in self._lasting:
+                self._close(pool, now, "rule_removed", told)  # nobody is expected there any more
         self._owed += in_order(told)
+
+    def _teach(self, series: Series) -> None:
+        """Let rules that are new know how often a series speaks."""
+        for pool in series.pools:
+            for alert in self._watchers[pool.key]:
+                if alert.patience_ends is None:
+                    alert.learn(series.interval)
+                    self._schedule(alert)
+                    if alert.silence is not None:
+                        self._schedule(alert.silence)
 
     def _load_pools(self, pools: Iterable[dict[str, Any]]) -> None:
         """Open the pools that rules still ask for, with their readings."""
@@ -532,8 +554,10 @@ class Engine:
                 alarm.load(saved)
                 alarm.number = saved["number"]
                 kept.add(alarm.number)
-                if isinstance(alarm, Alert) and saved["plan"] != repr(alarm.plan):
-                    self._owed += alarm.change_rule(local)
+                if isinstance(alarm, Alert):
+                    alarm.bear(local)
+                    if saved["plan"] != repr(alarm.plan):
+                        self._owed += alarm.change_rule(local)
             elif isinstance(alarm, Alert):
                 alarm.window_at = local  # there may be readings already
             self._alarms[alarm.number] = alarm

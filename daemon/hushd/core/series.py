@@ -25,6 +25,11 @@ def delay(sensor: Sensor) -> int:
     return 0
 
 
+def is_ahead(sensor: Sensor, reading: Reading) -> bool:
+    """Say whether a stamp is further in the future than is believed."""
+    return reading.at > reading.arrived + sensor.future
+
+
 class Series:
     """The newest of one series, and how often it speaks."""
 
@@ -46,7 +51,7 @@ class Series:
         self.labels = labels
         self.pools = pools
         self.gap: int | None = None
-        self.heard = 0  # engine time of the newest reading that was judged
+        self.heard = 0  # engine time when its newest reading came, or was judged
         self._interval = Interval(sensor.interval)
         self._newest: int | None = None  # stamp, of all that came
         self._released: int | None = None  # stamp, of what has been judged
@@ -73,7 +78,7 @@ class Series:
     def refusal(self, reading: Reading) -> str | None:
         """Return why *reading* cannot be used as it arrives, or None."""
         at = reading.at
-        if at > reading.arrived + self.sensor.future:
+        if is_ahead(self.sensor, reading):
             return "future"
         newest = self._newest
         if newest is not None and at < newest - self.sensor.lateness:

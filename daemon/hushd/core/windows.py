@@ -12,6 +12,7 @@ time, so each reading there stands for the gap *before* it instead (docs/adr/).
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 from hushd.core.aggregation import Aggregator
@@ -172,7 +173,6 @@ class Pool:
     """The readings of one sensor that count together, and the gauges over them."""
 
     __slots__ = (
-        "_early",
         "_gauges",
         "_heard",
         "_hold",
@@ -200,7 +200,6 @@ class Pool:
         self.sole: Labels | None = None  # the only series so far
         self._newest: int | None = None  # of the only series
         self._hold: int | None = None  # what its newest reading stands for at most
-        self._early: list[int] = []  # stamps of the readings from before the interval was known
         self.shared = False  # by more than one series
         self._heard: dict[int, OrderedDict[Labels, int]] = {}  # span -> newest stamp per series
 
@@ -240,20 +239,16 @@ class Pool:
         interval = speaker.interval
         newest = self._newest
         if interval is None:
-            self._early.append(at)
             self._log.append(at, value, SECOND, SECOND)
         elif self.known:
             settled = None if newest is None or self._hold is None else min(at - newest, self._hold)
             self._log.append(at, value, interval, settled)
         else:
             self.known = True
-            self._early.append(at)
             self._log.append(at, value, interval)
             hold = speaker.hold or interval
-            gaps = zip(self._early, self._early[1:], strict=False)
-            covers = [*(min(after - before, hold) for before, after in gaps), interval]
-            self._log.reweigh(covers[len(covers) - len(self._log) :])
-            self._early = []
+            gaps = (after - before for before, after in pairwise(self._log.stamps()))
+            self._log.reweigh([*(min(gap, hold) for gap in gaps), interval])
         self.sole = series
         self._newest = at
         self._hold = speaker.hold
@@ -275,9 +270,10 @@ class Pool:
             covers = interval if gap is None else min(gap, hold)
         if not self._log.append(at, value, covers):
             return False
-        for heard in self._heard.values():
+        for span, heard in self._heard.items():
             heard[series] = at
             heard.move_to_end(series)
+            forget(heard, at - span)
         return True
 
     def members(self, now: int, span: int) -> int:
@@ -285,11 +281,7 @@ class Pool:
         if not self.shared:
             return 0 if self._newest is None else 1
         heard = self._heard[span]
-        while heard:
-            series, newest = next(iter(heard.items()))
-            if newest > now - span:
-                break
-            del heard[series]
+        forget(heard, now - span)
         return len(heard)
 
     def save(self) -> dict[str, Any]:
@@ -302,7 +294,6 @@ class Pool:
             "sole": self.sole,
             "newest": self._newest,
             "hold": self._hold,
-            "early": self._early,
             "shared": self.shared,
             "heard": {span: list(heard.items()) for span, heard in self._heard.items()},
             "faring": {name: faring for name, g in self._gauges.items() if (faring := g.save())},
@@ -328,7 +319,6 @@ class Pool:
         self.sole = None if saved["sole"] is None else labels_from(saved["sole"])
         self._newest = saved["newest"]
         self._hold = saved["hold"]
-        self._early = saved["early"]
         self.shared = saved["shared"]
         for span, heard in saved["heard"].items():
             if int(span) in self._heard:
@@ -336,6 +326,15 @@ class Pool:
         for name, faring in saved.get("faring", {}).items():
             if name in self._gauges:
                 self._gauges[name].load(faring)
+
+
+def forget(heard: OrderedDict[Labels, int], until: int) -> None:
+    """Drop the series, heard longest ago first, whose newest stamp is not after *until*."""
+    while heard:
+        series, newest = next(iter(heard.items()))
+        if newest > until:
+            return
+        del heard[series]
 
 
 def labels_from(saved: list[list[str]]) -> Labels:
