@@ -10,7 +10,7 @@ import pytest
 
 from hushd.cli import COMMANDS, main
 
-NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+NAMES = [module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS]
 
 
 def test_version(hushd):
