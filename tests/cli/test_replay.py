@@ -259,3 +259,12 @@ def test_a_progress_bar_for_who_is_watching(hushd, day, tmp_path, columns):
     drawn = re.findall(r"\r(\[[# ]*\] +\d+%)\r", seen)
     assert max(map(len, drawn)) <= max(min(columns or 80, 48), 7)
     assert out == hushd("replay", "-c", "hushd.yaml", day).stdout
+
+
+def test_a_recording_of_which_no_line_can_be_read_is_wrong_usage(hushd, tmp_path):
+    (tmp_path / "packed.jsonl").write_bytes(bytes(range(14, 200)) + b"\n\xff\xfe\n")
+    done = hushd("replay", "-c", "hushd.yaml", "packed.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "packed.jsonl: not one line could be read" in done.stderr
+    (tmp_path / "empty.jsonl").write_text("")
+    assert hushd("replay", "-c", "hushd.yaml", "empty.jsonl").returncode == 0

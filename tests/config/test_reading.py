@@ -1,5 +1,6 @@
 """From files to records: what is where, secrets, rules.d, plugins."""
 
+import os
 import pickle
 from dataclasses import replace
 from datetime import timedelta
@@ -273,6 +274,11 @@ def test_a_url_that_is_no_broker_is_refused(url, catalog):
 
 
 # rules.d
+
+
+def test_a_pipe_in_rules_d_is_not_waited_for(folder):
+    os.mkfifo(folder / "rules.d" / "pipe.yaml")
+    assert read(folder / "hushd.yaml").rules.rules
 
 
 def test_files_of_rules_d_are_merged(folder):

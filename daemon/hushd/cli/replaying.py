@@ -122,6 +122,8 @@ class Replay:
             self._finish(until)
         sys.stdout.flush()
         self._say_what_was_rejected()
+        if self._lines and self._bad.total() == self._lines:
+            raise UsageError(f"{self._asked.path}: not one line could be read")
 
     def _check_columns(self) -> None:
         columns = self._asked.columns
