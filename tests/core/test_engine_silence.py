@@ -6,6 +6,7 @@ import pytest
 from play import AGGREGATORS, S, at, brief, engine, limit, play, rule, rules
 
 from hushd.core.engine import Engine
+from hushd.core.readings import Reading
 from hushd.core.rules import NoData, Rules
 
 LOUD = limit("warning", "above", 45.0, 42.0)
@@ -89,6 +90,42 @@ def test_a_shorter_patience_does_not_end_in_the_past() -> None:
     playing.advance(300 * S)
     told = resumed(playing, rules(rule(LOUD, after=60))).advance(1000 * S)
     assert brief(told) == [(300, "no_data", None), (300, "no-data raised", "warning")]
+
+
+def test_a_window_that_is_given_up_takes_no_silence_of_others_with_it() -> None:
+    """Room b is on two floors; that on the first is expected no more, and never spoke."""
+    first = rule(LOUD, name="first", where=(("floor", ("1",)),), after=600)
+    both = rule(LOUD, name="both", after=600)
+    labels = ("floor", "room")
+    playing = engine(rules(first, both, labels=labels, expect=((("floor", "1"), ("room", "b")),)))
+    playing.process(Reading("noise", (("floor", "2"), ("room", "b")), 0, 30.0, 0))
+    playing = resumed(playing, rules(first, both, labels=labels))
+    assert [(t.at // S, t.rule, t.event) for t in playing.advance(10_000 * S)] == [
+        (600, "both", "no_data"),
+        (600, "noise/no-data", "raised"),
+    ]
+
+
+def test_a_rule_that_minds_silence_again_says_so_now() -> None:
+    playing = engine(rules(rule(LOUD, after=60)))
+    playing.process(at(0, 30.0))
+    assert [t.at // S for t in playing.advance(100 * S)] == [60, 60]
+    playing = resumed(playing, rules(rule(LOUD, no_data=None)))
+    assert brief(playing.advance(200 * S)) == [(100, "no-data cleared", None)]
+    playing = resumed(playing, rules(rule(LOUD, after=60)))
+    assert brief(playing.advance(300 * S)) == [
+        (200, "no_data", None),
+        (200, "no-data raised", "warning"),
+    ]
+
+
+def test_a_rule_that_learns_to_mind_silence_does_not_do_so_in_the_past() -> None:
+    playing = engine(rules(rule(LOUD, no_data=None)))
+    for second in (0, 200, 400, 600):
+        playing.process(at(second, 30.0))
+    playing.advance(5000 * S)
+    told = resumed(playing, rules(rule(LOUD, no_data=USUAL))).advance(9000 * S)
+    assert [t.at // S for t in told] == [5000, 5000]
 
 
 def test_a_reading_from_before_a_reconnect_does_not_count_silence_from_before_it() -> None:

@@ -451,7 +451,7 @@ class Alert(Alarm):
         self.whole_at = saved["whole_at"]
         self.last = saved["last"]
         self.judged = saved["judged"]
-        self.stale = saved["stale"]
+        self.stale = saved["stale"] and self._no_data is not None
         self.quiet_since = saved["quiet_since"]
         if self._no_data is not None and self._no_data.after is None and self._after is None:
             self._after = saved["after"]
@@ -475,13 +475,14 @@ class Silence(Alarm):
     their severities and all their notifiers; over when it is too long for none.
     """
 
-    __slots__ = ("link", "members", "scheduled", "severity")
+    __slots__ = ("began", "link", "members", "scheduled", "severity")
 
-    def __init__(self, sensor: str, labels: Labels, link: Link, number: int) -> None:
-        """Start without rules; `join` brings them."""
+    def __init__(self, sensor: str, labels: Labels, link: Link, number: int, began: int) -> None:
+        """Start without rules, `join` brings them; it can be told from *began* on."""
         about = About(sensor, "no_data", "", "", "", ())
         super().__init__(f"{sensor}/no-data", labels, about, number)
         self.link = link
+        self.began = began
         self.members: list[Alert] = []
         self.scheduled: int | None = None
         self.severity: Severity = "info"
@@ -519,7 +520,7 @@ class Silence(Alarm):
         if not self.link.online or self.level is not None:
             return None
         ends = [end for a in self.members if (end := a.patience_ends) is not None]
-        return min(ends, default=None)
+        return max(self.began, min(ends)) if ends else None
 
     def expire(self, at: int) -> Sequence[Transition]:
         """Raise it if it is time."""

@@ -384,7 +384,8 @@ class Engine:
         if plan.no_data is not None:
             silence = self._silences.get((place.sensor.name, pool.labels))
             if silence is None:
-                silence = Silence(place.sensor.name, pool.labels, self._link, self._number())
+                number = self._number()
+                silence = Silence(place.sensor.name, pool.labels, self._link, number, local)
                 self._silences[place.sensor.name, pool.labels] = silence
                 self._alarms[silence.number] = silence
             silence.join(alert)
@@ -424,7 +425,9 @@ class Engine:
         self._count[alert.plan.name] -= 1
         if (silence := alert.silence) is not None:
             silence.leave(alert)
-            if not silence.members:
+            if silence.members:
+                self._schedule(silence)
+            else:
                 told += [(now, t) for t in silence.end(now, reason)]
                 del self._alarms[silence.number]
                 del self._silences[silence.about.sensor, silence.labels]
@@ -524,6 +527,7 @@ class Engine:
             for alert in self._watchers[pool.key]:
                 if alert.patience_ends is None:
                     alert.learn(series.interval)
+                    alert.bear((self.now or 0) - delay(series.sensor))
                     self._schedule(alert)
                     if alert.silence is not None:
                         self._schedule(alert.silence)
