@@ -114,6 +114,15 @@ def test_a_count_window_ages_only_where_the_rule_says_how_long_silence_may_be() 
     assert [(e.at / S, e.samples) for e in seen if e.rule == "b"] == [(0, 1), (1, 2)]
 
 
+@pytest.mark.parametrize("measure", ["last", "first", "max", "min", "median", "sum", "mean"])
+def test_a_value_is_a_float_and_never_minus_zero(measure: str) -> None:
+    of = rules(rule(LOUD, measure=measure, span=60))
+    seen = evaluations(of, [at(0, -0.0), at(1, 0), at(2, -0.0), at(3, 0.0), at(4, -0.0)])
+    assert {repr(e.value) for e in seen} == {"0.0"}
+    whole = evaluations(of, [at(0, 63), at(1, 63)])
+    assert repr(whole[0].value) == "63.0"
+
+
 # -- weights and coverage ---------------------------------------------------------------------
 
 

@@ -261,14 +261,15 @@ class Engine:
         now = self.now
         assert now is not None  # noqa: S101  set by _begin
         sensor = series.sensor
-        if not series.admit(reading.at, reading.value):
+        value = reading.value + 0.0  # an integer becomes a float, and -0.0 plain 0.0
+        if not series.admit(reading.at, value):
             self.rejected[sensor.name, "duplicate"] += 1
             return
         series.heard = now
         local = now - delay(sensor)
         learned = series.interval
         for pool in series.pools:
-            if not pool.add(series.labels, series, reading.at, reading.value):
+            if not pool.add(series.labels, series, reading.at, value):
                 self.rejected[sensor.name, "late"] += 1
                 continue
             for alert in self._watchers[pool.key]:
