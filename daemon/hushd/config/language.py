@@ -577,7 +577,7 @@ _SHARED_KEYS = {
 
 def language(catalog: Catalog) -> tuple[Table, Table]:
     """Return what may stand in the main file and in a file of ``rules.d``."""
-    version = Key(Number(1, 1, whole=True), "the version of this language: 1", required=True)
+    version = Key(Number(1, 1, whole=True), "1, the version of this language", required=True)
     notifiers = Key(
         _named(Notifier(catalog), "mapping of name to `type` and the keys of that plugin"),
         "who is told",
