@@ -31,12 +31,14 @@ class OrderIndex:
         "_block",
         "_blocks",
         "_flat",
+        "_large",
         "_load",
         "_maxes",
         "_nans",
         "_only",
         "_percents",
         "_size",
+        "_small",
         "_which",
     )
 
@@ -45,6 +47,8 @@ class OrderIndex:
         self._percents = percents or (50.0,)
         self._which = {percent: which for which, percent in enumerate(self._percents)}
         self._load = load
+        self._small = max(1, load // 2)
+        self._large = 2 * load
         self._flat = flat
         self._nans = 0
         self._restart([])
@@ -80,7 +84,7 @@ class OrderIndex:
             if cursor > i:
                 self._before[which] += 1
             which += 1  # noqa: SIM113  enumerate costs more than it says
-        if len(block) > 2 * self._load:
+        if len(block) > self._large:
             self._split(i)
 
     def remove(self, event_id: int, value: Any) -> None:
@@ -98,7 +102,8 @@ class OrderIndex:
                 self._remove_nan(value)
             return
         i = bisect_left(self._maxes, value)
-        block = self._blocks[min(i, len(self._blocks) - 1)]
+        blocks = self._blocks
+        block = blocks[i] if i < len(blocks) else blocks[-1]
         j = bisect_left(block, value)
         if j == len(block) or block[j] != value:
             self._remove_nan(value)
@@ -110,7 +115,7 @@ class OrderIndex:
             if cursor > i:
                 self._before[which] -= 1
             which += 1  # noqa: SIM113  enumerate costs more than it says
-        if len(block) < self._load // 2 or not block:
+        if len(block) < self._small:
             self._merge(i)
         elif j == len(block):
             self._maxes[i] = block[-1]
@@ -229,5 +234,5 @@ class OrderIndex:
                 self._before[which] -= left
             if cursor > i:
                 self._block[which] -= 1
-        if len(blocks[i]) > 2 * self._load:
+        if len(blocks[i]) > self._large:
             self._split(i)
