@@ -182,10 +182,13 @@ def test_nobody_there_is_69_and_says_what_to_do(command, where, stand, capsys):
     assert "hint: hushd run" in err
 
 
-def test_a_reload_that_went_well_shows_the_warnings(stand, capsys):
+def test_a_reload_that_went_well_says_so_and_shows_the_warnings(stand, capsys):
     stand("a.yaml", reload={"ok": True, "warnings": ["a.yaml:1:1: warning: odd"]})
     assert main(["reload"]) == 0
-    assert capsys.readouterr() == ("", "a.yaml:1:1: warning: odd\n")
+    assert capsys.readouterr() == (
+        "the configuration was read again and is in force\n",
+        "a.yaml:1:1: warning: odd\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -31,4 +31,5 @@ def reload(args: argparse.Namespace) -> int:
         return told("reload", answer)
     for warning in answer.get("warnings", ()):
         print(warning, file=sys.stderr)
+    print("the configuration was read again and is in force")
     return OK
