@@ -24,7 +24,7 @@ from hushd.runtime import notes
 from hushd.runtime.errands import Errand, Errands
 from hushd.runtime.logs import Log
 from hushd.runtime.store import Store
-from hushd.runtime.veil import veil
+from hushd.runtime.veil import spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ class Worker:
             )
 
     def _veiled(self, exc: BaseException) -> str:
-        return veil(str(exc) or repr(exc), self._way.secrets)
+        return spoken(exc, self._way.secrets)
 
     def _let_go(self, notifier: Notifier | None) -> None:
         if notifier is None:

@@ -19,7 +19,7 @@ from hushd.runtime.daemon import way
 from hushd.runtime.delivery import Way
 from hushd.runtime.logs import Log
 from hushd.runtime.publisher import Publisher
-from hushd.runtime.veil import veil
+from hushd.runtime.veil import spoken, veil
 
 DEADLINE = 60.0  # seconds, as in the daemon
 
@@ -91,7 +91,7 @@ def _send(told_by: Way, context: Context, note: Note) -> Outcome:
     except RefusedError as exc:
         return Outcome("refused", veil(str(exc), told_by.secrets))
     except OSError as exc:
-        return Outcome("failed", veil(str(exc) or repr(exc), told_by.secrets))
+        return Outcome("failed", spoken(exc, told_by.secrets))
     except BaseException as exc:  # noqa: BLE001  whatever it is, it is the plugin's
         return Outcome("broken", veil(f"{type(exc).__name__}: {exc}", told_by.secrets))
     return Outcome("told")

@@ -21,6 +21,19 @@ def veil(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def spoken(exc: BaseException, secrets: Iterable[str]) -> str:
+    """Return what *exc* says, for people: without the number of the error and without secrets.
+
+    >>> spoken(ConnectionRefusedError(111, "Connection refused"), [])
+    'Connection refused'
+    >>> spoken(OSError("[Errno 5] of bell swordfish"), ["swordfish"])
+    'of bell ***'
+    >>> spoken(TimeoutError(), [])
+    'TimeoutError()'
+    """
+    return veil(re.sub(r"\A\[Errno -?\d+\] ", "", str(exc)) or repr(exc), secrets)
+
+
 def _words(secret: str) -> Iterator[str]:
     yield secret
     scheme, found, rest = secret.partition("://")
