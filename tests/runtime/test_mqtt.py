@@ -2,6 +2,7 @@
 
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -199,6 +200,58 @@ def test_a_message_of_a_lost_connection_is_not_acknowledged_on_the_next(connect)
 
 
 # -- the connection ------------------------------------------------------------------------
+
+
+def test_nothing_is_announced_after_the_farewell(connect):
+    broker, source, inbox, _ = connect()
+    inbox.resize(1)
+    # the thread waits for room in the inbox, longer than the farewell waits for the thread
+    broker.send(*(publish(b"home/a/noise", b"1", packet=n) for n in (1, 2, 3)))
+    eventually(lambda: inbox.waiting == 1)
+    source.stop()
+    inbox.announce(Connected())  # another source is there
+    inbox.close()
+    eventually(lambda: not source.alive)
+    news = []
+    while (event := inbox.take(0)) is not None:
+        news += [] if isinstance(event, list) else [type(event)]
+    assert news[-2:] == [Disconnected, Connected]
+
+
+def test_over_tls_nothing_gets_in_front_of_what_was_begun(connect):
+    """OpenSSL keeps a record that did not go out, and takes nothing else before it."""
+    connection = connect().source._connection
+    connection.stop()
+    said: list[str] = []
+
+    class Busy:
+        full = True
+
+        def send(self, data: bytearray) -> int:
+            if self.full:
+                raise ssl.SSLWantWriteError
+            said.append("ours")
+            return len(data)
+
+    class Client:
+        def want_write(self) -> bool:
+            return not self.idle
+
+        idle = True
+
+        def loop_write(self) -> None:
+            said.append("paho's")
+
+        def socket(self) -> Busy:
+            return busy
+
+    busy, client = Busy(), Client()
+    connection._unsent += b"@\x02\x00\x07"
+    connection._write(client, busy)
+    client.idle = busy.full = False
+    connection._write(client, busy)
+    connection._write(client, busy)
+    assert said == ["ours", "paho's"]
 
 
 def test_the_loop_hears_of_the_connection(connect):

@@ -369,7 +369,10 @@ class Connection:
         if self._unsent and (self._cut or not client.want_write()) and client.socket() is not None:
             try:
                 sent = sock.send(self._unsent)
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            except BlockingIOError:
+                return
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                self._cut = True  # OpenSSL has begun with it and takes nothing else before
                 return
             del self._unsent[:sent]
             self._cut = bool(self._unsent)

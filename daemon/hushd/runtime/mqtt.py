@@ -152,8 +152,15 @@ class MqttSource:
         self._connection.watch()
 
     def stop(self) -> None:
-        """Take leave of the broker."""
+        """Take leave of the broker; nothing is announced after it.
+
+        The thread may outlive it, waiting for room in the inbox, and another source may have
+        taken over by then: its news must be the last.
+        """
         self._connection.stop()
+        if self._up:
+            self._up = False
+            self._inbox.announce(Disconnected("hushd took leave"))
 
     def failed(self, exc: Exception) -> None:
         """Take note of what a callback raised."""
@@ -190,8 +197,9 @@ class MqttSource:
         self._leave(client, held)
         self._refused &= self._filters - self._granted
         self._retry_at = time.monotonic() + self._pauses.refused
-        self._up = True
-        self._inbox.announce(Connected())
+        if not self._connection.stopping:
+            self._up = True
+            self._inbox.announce(Connected())
         self._present, self._settled = present, False
         self._settle()
         self._greeted()
