@@ -12,7 +12,7 @@ from waiting import Diary, eventually
 
 from hushd.config.records import Mqtt
 from hushd.runtime.connection import Pauses
-from hushd.runtime.publisher import Publisher
+from hushd.runtime.publisher import Job, Publisher
 
 QUICK = Pauses(first=0.02, longest=0.1)
 
@@ -119,6 +119,29 @@ def test_many_threads_may_publish(make):
     assert len(broker.kinds(PUBLISH)) == 200
 
 
+def test_what_is_added_meanwhile_does_not_disturb_a_greeting(make):
+    _, publisher, _ = make(status="hushd/h/status")
+
+    class Meddler(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            adding = threading.Thread(
+                target=publisher._hand_over, args=(Job("b", b"", 0, retain=False),)
+            )
+            adding.start()
+            adding.join(0.2)
+            return False
+
+        __hash__ = str.__hash__
+
+    publisher._started, publisher._word = True, b"online"
+    publisher._waiting.append(Job(Meddler("a"), b"1", 0, retain=False))
+    publisher.greeted(None, present=False)
+    eventually(lambda: len(publisher._waiting) == 3)
+    assert [job.topic for job in publisher._waiting][1] == "hushd/h/status"
+
+
 def test_the_status_stands_again_after_each_connection_and_ends_with_the_last_word(make):
     broker, publisher, _ = make(status="hushd/h/status")
     publisher.say(b"online")
@@ -129,7 +152,7 @@ def test_the_status_stands_again_after_each_connection_and_ends_with_the_last_wo
     publisher.close(b"offline")
     said = [body.split(b"status")[1][3:] for body in broker.kinds(PUBLISH)]
     assert said == [b"online", b"online", b"offline"]
-    assert broker.seen[-1][0] == DISCONNECT
+    eventually(lambda: broker.seen[-1][0] == DISCONNECT)
 
 
 def test_a_status_that_may_not_be_written_is_said(make):

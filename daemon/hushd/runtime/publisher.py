@@ -123,7 +123,9 @@ class Publisher:
     def greeted(self, client: paho.Client, *, present: bool) -> None:
         """Say the word again: the broker may have forgotten it."""
         self._sent.clear()
-        if self._word is not None and not any(job.topic == self._status for job in self._waiting):
+        with self._lock:  # others add to it meanwhile
+            if self._word is None or any(job.topic == self._status for job in self._waiting):
+                return
             self._waiting.append(Job(self._status, self._word, 1, retain=True))
 
     def messages(self, packets: list[Packet]) -> None:
