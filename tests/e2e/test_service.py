@@ -54,9 +54,11 @@ def status(folder: Path) -> dict[str, Any]:
 
 
 def raised(folder: Path) -> list[str]:
+    """Return what the rules told; hushd's own troubles depend on when it looks at itself."""
     path = folder / "evidence.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
-    return [f"{r['rule']} {r['event']}" for r in map(json.loads, lines)]
+    told = [f"{r['rule']} {r['event']}" for r in map(json.loads, lines)]
+    return [line for line in told if not line.startswith("internal/")]
 
 
 # -- asked and reloaded ----------------------------------------------------------------
