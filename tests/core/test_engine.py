@@ -170,6 +170,15 @@ def test_the_interval_is_learned_from_three_gaps_and_then_holds_for_what_came_be
     assert [e.state for e in seen] == ["warming"] * 3 + ["firing(warning)"] * 2
 
 
+def test_just_enough_is_enough() -> None:
+    half = rules(rule(LOUD, measure="leq", span=10, min_coverage=0.5), interval=1)
+    states = [e.state for e in evaluations(half, [at(t, 60.0) for t in range(6)])]
+    assert states == ["warming"] * 4 + ["firing(warning)"] * 2
+    three = rules(rule(LOUD, measure="mean", span=60, min_samples=3))
+    states = [e.state for e in evaluations(three, [at(t, 60.0) for t in range(4)])]
+    assert states == ["warming"] * 2 + ["firing(warning)"] * 2
+
+
 def test_a_gap_costs_coverage_and_the_window_is_not_judged() -> None:
     """An hour with a hole of twenty minutes: two thirds are not the three quarters asked for."""
     hole = [at(t, 60.0) for t in range(3600) if not 1200 <= t < 2400]

@@ -98,6 +98,30 @@ def test_split_by_advance_and_snapshot(story: Any, data: st.DataObject, interval
     assert [t.save() for t in told] == whole
 
 
+@settings(max_examples=150)
+@given(
+    steps,
+    st.randoms(use_true_random=False),
+    st.sampled_from([(0, "drop"), (0, "last"), (5, "keep"), (30, "drop"), (30, "max")]),
+)
+def test_split_while_readings_wait(story: Any, random: Any, sensor: Any) -> None:
+    """Late ones and those a little ahead wait in the stage, which must come through as well."""
+    lateness, duplicates = sensor
+    of = street(lateness=lateness, duplicates=duplicates, interval=5)
+    readings = [r._replace(at=r.at + random.randint(-40, 5) * S) for r in stream(story)]
+    whole = run(of, readings)
+    playing, told = engine(of), []
+    for reading in readings:
+        told += playing.process(reading)
+        if random.random() < 0.5:
+            refused = playing.rejected
+            playing = Engine.restore(of, AGGREGATORS, playing.snapshot())
+            assert playing.rejected == refused
+    if playing.now is not None:
+        told += playing.advance(playing.now + 1000 * S)
+    assert [t.save() for t in told] == whole
+
+
 @given(steps)
 def test_stopping_at_every_deadline_misses_nothing(story: Any) -> None:
     of, readings = street(interval=5), stream(story)
