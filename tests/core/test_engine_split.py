@@ -7,7 +7,7 @@ lateness.  Everything is compared exactly, values to the last bit.
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from play import AGGREGATORS, S, at, engine, limit, rule, rules
 
@@ -140,6 +140,47 @@ def test_stopping_at_every_deadline_misses_nothing(story: Any) -> None:
     assert [t.save() for t in told] == run(of, readings)
 
 
+def test_advancing_to_the_past_ends_no_instant() -> None:
+    """More readings of the engine's own instant may come: nobody promised that there are none."""
+    patient = limit("warning", "above", 45.0, 42.0, wait=5)
+    playing = engine(rules(rule(patient)))
+    playing.process(at(0, 50.0))
+    playing.process(at(5, 50.0))
+    assert playing.advance(4 * S) == []
+    assert playing.process(at(5, 30.0)) == []
+    assert playing.advance(100 * S) == []
+
+
+def test_what_waits_keeps_its_order_of_arrival_through_a_restore() -> None:
+    of = rules(rule(limit("warning", "above", 45.0)), lateness=10, duplicates="last")
+    playing = engine(of)
+    for second in range(3):
+        playing.process(at(second, 30.0))
+    playing.process(at(5, 30.0))
+    playing = Engine.restore(of, AGGREGATORS, playing.snapshot())
+    playing.process(at(5, 50.0))  # the last of its instant
+    assert [t.at // S for t in playing.advance(100 * S)] == [5]
+
+
+def test_an_outage_goes_on_through_a_restore() -> None:
+    of = rules(rule(limit("warning", "above", 45.0), after=60))
+    playing = engine(of)
+    playing.process(at(0, 30.0))
+    playing.disconnected(10 * S)
+    playing = Engine.restore(of, AGGREGATORS, playing.snapshot())
+    assert playing.advance(1000 * S) == []
+    playing.connected(1000 * S)
+    assert [t.at // S for t in playing.advance(2000 * S)] == [1060, 1060]
+
+
+def test_old_series_are_looked_for_at_the_same_time_after_a_restore() -> None:
+    of = rules(rule(limit("warning", "above", 45.0)))
+    playing = engine(of)
+    playing.process(at(1_000_000, 30.0))
+    resumed = Engine.restore(of, AGGREGATORS, playing.snapshot())
+    assert resumed.deadline() == playing.deadline() == 1_003_600 * S
+
+
 @given(steps)
 def test_advancing_twice_is_advancing_once(story: Any) -> None:
     playing = engine(street())
@@ -151,6 +192,7 @@ def test_advancing_twice_is_advancing_once(story: Any) -> None:
 
 
 @given(steps)
+@example([(0, "cellar", 59.9), (5, "cellar", 56.3), (0, "attic", 39.0), (0, "cellar", 39.0)])
 def test_shards_by_series_add_up_to_the_whole(story: Any) -> None:
     of = rules(*(r for r in street().rules if r.each), interval=5)
     readings = stream(story)

@@ -132,10 +132,12 @@ class Engine:
         """Let time pass until *now*, and return what expires, fires, clears or goes silent.
 
         Monotone and idempotent.  The caller promises that every reading that arrived at or
-        before *now* has been processed.
+        before *now* has been processed; of the engine's own time, where that is later, it
+        promises nothing.
         """
         told: Told = []
-        self._run(self._begin(now, told), told, inclusive=True)
+        until = self._begin(now, told)
+        self._run(until, told, inclusive=until == now)
         return in_order(told)
 
     def deadline(self) -> int | None:

@@ -115,7 +115,6 @@ class Series:
         return {
             "sensor": self.sensor.name,
             "labels": self.labels,
-            "gap": self.gap,
             "heard": self.heard,
             "gaps": self._interval.gaps,
             "newest": self._newest,
@@ -125,7 +124,6 @@ class Series:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take the state back."""
-        self.gap = saved["gap"]
         self.heard = saved["heard"]
         self._interval = Interval(self.sensor.interval, saved["gaps"])
         self._newest = saved["newest"]
