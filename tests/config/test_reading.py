@@ -654,3 +654,19 @@ def test_credentials_that_cannot_be_looked_for_are_missing(monkeypatch, catalog)
     assert warning.message.startswith('cannot read credential "mqtt"')
     with pytest.raises(ConfigError):
         secretive("{credential: mqtt}", catalog, for_run=True)
+
+
+def test_a_plugin_of_the_folder_that_is_not_used_is_told(folder):
+    drop_in = folder / "plugins.d" / "rms.py"
+    drop_in.parent.mkdir(mode=0o700)
+    drop_in.write_text(
+        "from hushd.plugin import COUNT, Aggregator, hookimpl\n\n\n"
+        "@hookimpl\ndef hushd_aggregators():\n"
+        '    yield Aggregator("rms", COUNT, "not the one you know")\n'
+    )
+    drop_in.chmod(0o600)
+    text = (folder / "hushd.yaml").read_text()
+    (folder / "hushd.yaml").write_text(text + "plugins: {directory: plugins.d}\n")
+    (warning,) = read(folder / "hushd.yaml").warnings
+    assert warning.message.startswith(f"plugin rms ({drop_in}) is not used: ")
+    assert "already offered by spread" in warning.message

@@ -109,6 +109,10 @@ def _load_plugins(path: Path, root: Node, report: Report) -> Catalog:
         for mark, name in section["disable"] or ():
             if name not in known:
                 report.warn(mark, f'there is no plugin "{name}" to disable')
+        ours = {p.label for p in catalog.plugins if directory in Path(p.where).parents}
+        for label, reason in catalog.broken:
+            if label in ours:
+                report.warn(section.place("directory"), f"plugin {label} is not used: {reason}")
     return catalog
 
 
