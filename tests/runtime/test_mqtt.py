@@ -299,6 +299,18 @@ def test_who_never_answers_is_given_up_and_tried_again(connect):
     assert diary.wait_for("mqtt.unreachable")["reason"] == "it does not answer"
 
 
+def test_who_has_spoken_mqtt_5_and_hangs_up_is_only_restarting(connect):
+    broker, source, *_ = connect()
+    eventually(lambda: source.link.connected)
+    broker._five = None  # as a port that a container's host holds open while the broker is away
+    broker.hang_up()
+    eventually(lambda: len(broker.kinds(CONNECT)) >= 4)
+    broker._five = True
+    eventually(lambda: source.link.connected)
+    assert source.link.protocol == "5"
+    assert {body[6] for body in broker.kinds(CONNECT)} == {5}
+
+
 def test_who_hangs_up_without_a_word_is_asked_about_port_and_tls(connect):
     *_, diary = connect(five=None)
     assert "mqtt.tls" in diary.wait_for("mqtt.unreachable")["hint"]

@@ -148,6 +148,7 @@ class Connection:
         self._tries = 0  # in a row that came to nothing
         self._v5 = True  # is tried next
         self._refused_v5 = False  # the broker said that it does not know MQTT 5
+        self._speaks_v5 = False  # the broker has let us in with MQTT 5
         self._fallen = False  # said that it is 3.1.1
         self._complained: dict[str, float] = {}
         # of the connection that is, or of the last one
@@ -283,7 +284,7 @@ class Connection:
         elif self._reason == NO_SUCH_VERSION and self._v5:
             self._v5, self._refused_v5 = False, True
             return 0.0
-        elif self._by_peer and not (self._answered or self._refused_v5):
+        elif self._by_peer and not (self._answered or self._refused_v5 or self._speaks_v5):
             self._v5 = not self._v5  # it may not know MQTT 5, and not even how to say so
         pause: float = min(self._pauses.first * 2**self._tries, self._pauses.longest)
         self._tries = min(self._tries + 1, 30)
@@ -442,6 +443,7 @@ class Connection:
                 )
             return
         protocol = "5" if self._v5 else "3.1.1"
+        self._speaks_v5 |= self._v5
         if not self._v5 and not self._fallen:
             self._fallen = True
             self._log.warning(
