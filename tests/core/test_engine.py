@@ -69,6 +69,14 @@ def test_w5_one_stamp_from_the_future_does_not_make_the_rest_late() -> None:
     assert alert.gauge.read(10 * S).value == 10
 
 
+def test_a_stamp_may_be_as_far_ahead_as_is_said_and_no_further() -> None:
+    playing = engine(rules(rule(LOUD), future=5))
+    playing.process(at(5, 50.0, arrived=0))
+    playing.process(at(5, 50.0, "cellar", arrived=0)._replace(at=5 * S + 1))
+    assert playing.rejected == {("noise", "future"): 1}
+    assert brief(playing.advance(10 * S)) == [(5, "raised", "warning")]
+
+
 def test_a_stamp_a_little_ahead_waits_for_its_time() -> None:
     of = rules(rule(LOUD))
     playing = engine(of)
@@ -195,6 +203,16 @@ def test_series_that_share_a_window_weigh_alike_whatever_their_phase() -> None:
     last = evaluations(of, story)[-1]
     assert last.value == pytest.approx(65.0)
     assert last.coverage == pytest.approx(1.0)
+
+
+def test_a_reading_of_a_shared_window_weighs_the_gap_before_it() -> None:
+    """The attic speaks twice a second, the cellar once: each counts for half."""
+    story = [at(t / 2, 50.0, "attic") for t in range(60)] + [
+        at(t, 80.0, "cellar") for t in range(30)
+    ]
+    of = rules(rule(LOUD, measure="time_mean", span=10, each=()), interval=1)
+    last = evaluations(of, sorted(story, key=lambda r: r.arrived))[-1]
+    assert last.value == pytest.approx(65.0, abs=1.0)
 
 
 def test_coverage_of_a_shared_window_asks_for_all_who_speak() -> None:
@@ -354,6 +372,26 @@ def test_more_alerts_than_allowed_are_refused_and_counted() -> None:
     assert playing.rejected == {("noise", "too_many_alerts"): 1}
 
 
+def test_who_is_expected_is_not_forgotten() -> None:
+    attic = (("room", "attic"),)
+    playing = engine(rules(rule(LOUD, after=60), expect=(attic,), forget=600 * S))
+    playing.process(at(0, 30.0))
+    playing.process(at(0, 30.0, "cellar"))
+    playing.advance(100_000 * S)
+    assert playing.series == 0
+    assert [a.labels for a in playing.alerts()] == [attic]
+
+
+def test_transitions_of_one_instant_come_by_series_and_then_by_rule() -> None:
+    of = rules(*(rule(LOUD, name=name, measure="max", span=10) for name in ("b", "a")))
+    story = [at(0, 50.0, room) for room in ("cellar", "attic")]
+    playing = engine(of)
+    for step in story:
+        playing.process(step._replace(at=5 * S, arrived=S))  # ahead: they wait for one instant
+    told = [(t.labels[0][1], t.rule) for t in playing.advance(5 * S)]
+    assert told == [("attic", "a"), ("attic", "b"), ("cellar", "a"), ("cellar", "b")]
+
+
 def test_where_lets_in_only_what_it_names() -> None:
     of = rules(rule(LOUD, where=(("room", ("p1", "p2")),)))
     told = play(of, [at(t, 50.0, room) for t, room in enumerate(("p1", "p3", "p2"))])
@@ -375,6 +413,26 @@ def test_a_transition_says_what_happened_and_keeps_its_id() -> None:
     assert [t.id for t in told] == [t.id for t in play(rules(rule(LOUD)), story)]
     assert told[1].started == 0
     assert told[0].record()["at"] == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("comparison", "bound", "values", "peak"),
+    [
+        ("above", 45.0, [50, 60, 55], 60),
+        ("at_least", 45.0, [50, 60, 55], 60),
+        ("below", 30.0, [20, 10, 15], 10),
+        ("at_most", 30.0, [20, 10, 15], 10),
+        ("outside", (40.0, 60.0), [65, 20, 70], 20),  # twenty beyond its end, not ten
+        ("inside", (40.0, 60.0), [45, 52, 58], 52),
+    ],
+)
+def test_the_peak_is_the_worst_whatever_is_forbidden(
+    comparison: str, bound: Any, values: list[float], peak: float
+) -> None:
+    playing = engine(rules(rule(limit("warning", comparison, bound))))
+    for second, value in enumerate(values):
+        playing.process(at(second, value))
+    assert [a.peak for a in playing.alerts()] == [peak]
 
 
 def test_one_bound_of_a_band_is_named() -> None:

@@ -68,6 +68,24 @@ def levels(of: Any, values: list[float]) -> list[str | None]:
             [None, None, "warning", "warning", None, None, "warning", "warning", None],
             id="a band clears inside its own clear",
         ),
+        pytest.param(
+            [limit("warning", "inside", (2.0, 4.0), (1.0, 5.0))],
+            [1.9, 2, 4, 1, 5, 5.1, 4.5, 4, 0.9],
+            [None, "warning", "warning", "warning", "warning", None, None, "warning", None],
+            id="what is at the edge is inside",
+        ),
+        pytest.param(
+            [limit("warning", "below", 30.0, 33.0)],
+            [30, 29.9, 30, 32.9, 33, 30],
+            [None, "warning", "warning", "warning", None, None],
+            id="below is strict both ways",
+        ),
+        pytest.param(
+            [limit("warning", "at_most", 30.0, 33.0)],
+            [30.1, 30, 33, 33.1, 31],
+            [None, "warning", "warning", None, None],
+            id="at_most is not",
+        ),
     ],
 )
 def test_levels(limits: Any, values: Any, expected: Any) -> None:
