@@ -326,6 +326,13 @@ def test_a_file_that_is_not_there(tmp_path):
     )
 
 
+def test_the_daemon_reads_no_pipe(tmp_path):
+    """It could not read it again, and would wait for ever."""
+    os.mkfifo(tmp_path / "hushd.yaml")
+    with pytest.raises(ConfigError, match="a pipe cannot be read again"):
+        read(tmp_path / "hushd.yaml", for_run=True)
+
+
 def test_a_directory_is_no_file(tmp_path):
     with pytest.raises(ConfigError, match="is a directory"):
         read(tmp_path)

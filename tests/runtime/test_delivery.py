@@ -531,6 +531,20 @@ def test_what_is_refused_holds_up_no_other_and_waits_for_news():
     delivery.close(1)
 
 
+def test_what_a_plugin_stumbles_over_holds_up_no_other():
+    class Clumsy(Phone):
+        def send(self, note: Note) -> None:
+            if "room 101" in note.title.lower():
+                raise KeyError("room")
+            super().send(note)
+
+    mail = Clumsy()
+    delivery = make(mail, Diary(), HASTY)
+    delivery.tell([change("warning"), change("warning", room="102")])
+    eventually(lambda: [note.record["labels"] for note in mail.heard] == [{"room": "102"}])
+    delivery.close(1)
+
+
 def test_closing_does_not_wait_for_an_hour_to_pass():
     mail, log = Picky(), Diary()
     delivery = make(mail, log, HASTY)

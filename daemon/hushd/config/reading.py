@@ -64,6 +64,9 @@ def _parse_file(path: Path, report: Report, *, for_run: bool) -> Node | None:
     """Return the tree of a file; what is wrong with the file itself goes into *report*."""
     whole = Mark(Source(str(path)), 0, 0)
     try:
+        if for_run and path.is_fifo():
+            report.error(whole, "a pipe cannot be read again at a reload", "write it into a file")
+            return None
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         mode = path.stat().st_mode

@@ -232,7 +232,9 @@ class Daemon:
     def _follow(self, before: Config, config: Config) -> None:
         """Listen to what is wanted now, at the broker that is named now."""
         same_name = before.site.name == config.site.name  # the client id is made of it
-        same_broker = plain(before.mqtt) == plain(config.mqtt) and before.limits == config.limits
+        old, new = before.limits, config.limits  # of these, the connection is told
+        same_limits = (old.payload, old.inbox) == (new.payload, new.inbox)
+        same_broker = plain(before.mqtt) == plain(config.mqtt) and same_limits
         if same_broker and same_name:
             self._broker.listen(config)
         else:

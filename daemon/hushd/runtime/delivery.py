@@ -268,9 +268,10 @@ class Worker:
                 self._errands.failed()
                 return False
             self._rest(generation, pause)
-            # after the pause: what happened meanwhile counts too.  What was refused goes to
-            # the end: one odd note must not hold up all others
-            self._errands.failed(last=errand if refused else None)
+            # after the pause: what happened meanwhile counts too.  What was refused, or is more
+            # than the plugin can take, goes to the end: one odd note must not hold up all others
+            odd = refused or not isinstance(exc, OSError)
+            self._errands.failed(last=errand if odd else None)
             if refused and self._refusals >= len(self._errands):
                 self._rest(generation, self._patience.refused, until_news=True)
                 self._errands.failed()
