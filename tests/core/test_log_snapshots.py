@@ -181,3 +181,29 @@ def test_columns_are_kept_exactly(values):
     assert [_bits(x) for x in again] == [_bits(x) for x in values]
     stamps = [0, 0, 5, 10**18, -3]
     assert codec.unpack_stamps(codec.pack_stamps(stamps)) == stamps
+
+
+@pytest.mark.parametrize(("chunk", "span", "before"), [(8, None, 6), (2, 1, 2)])
+def test_a_window_that_was_never_asked_is_restored_as_it_stood(chunk, span, before):
+    words = Aggregation(str, lambda x: f"{x};", lambda a, b: a + b, lambda p: p or None)
+    count = 1 if span else 2
+    log = Log(chunk)
+    log.view(words, span=span, count=count, key="a")
+    for i in range(before):
+        log.append(i, i)
+    log = Log.restore(log.snapshot(), {"a": (words, "value", span, count)})
+    for i in range(before, before + 3):
+        log.append(i, i)
+    expected = "".join(f"{i};" for i in range(before + 3 - count, before + 3))
+    assert log.views["a"].value(before + 2) == expected
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 7, 8, 9, 40])
+def test_the_columns_come_back_chunk_by_chunk(kept):
+    log = Log(4, slack=3, covers=True)
+    log.view(SUM, span=10**6, key="a")
+    for i in range(kept):
+        log.append(i, float(i), covers=i)
+    again = Log.restore(log.snapshot(), {"a": (SUM, "value", 10**6, None)})
+    assert again.snapshot() == log.snapshot()
+    assert again.views["a"].covered(kept) == log.views["a"].covered(kept) == sum(range(kept))

@@ -6,6 +6,7 @@ data, so an idle sensor's window still empties: every query says what time it is
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from hushd.core import codec
@@ -381,16 +382,29 @@ class Log:
         size = columns.size
         columns.dropped = data["first"] // size
         columns.sealed = data["first"]
-        columns.stamps = codec.unpack_stamps(data["stamps"])
-        columns.values = codec.unpack_values(data["values"])
+        stamps = codec.unpack_stamps(data["stamps"])
+        values = codec.unpack_values(data["values"])
+        covers = ids = None
         if data["covers"] is not None:
-            columns.reweigh(codec.unpack_numbers(data["covers"], "q"))
+            covers = codec.unpack_numbers(data["covers"], "q")
+            before = list(accumulate(covers, initial=0))
         if data["ids"] is not None:
-            columns.ids = codec.unpack_numbers(data["ids"], "q")
+            ids = codec.unpack_numbers(data["ids"], "q")
+        open_from = data["sealed"] - data["first"]
+        edges = [*range(0, open_from, size), open_from, len(stamps)]
+        for start, end in pairwise(edges):  # chunk by chunk, and last what is open
+            columns.stamps = stamps[start:end]
+            columns.values = values[start:end]
+            if covers is not None:
+                columns.covers = covers[start:end]
+                columns.before = before[start:end]
+                columns.covered = before[end]
+            if ids is not None:
+                columns.ids = ids[start:end]
+            if end <= open_from and start < end:
+                columns.seal()
         columns.newest = data["newest"]
         columns.floor = data["floor"]
-        while columns.sealed < data["sealed"]:
-            columns.seal()
         self._plan()
 
     def _load(self, view: View, stored: Mapping[str, Any]) -> None:

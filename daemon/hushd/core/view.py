@@ -324,6 +324,7 @@ class AggregateView(View):
         self._reach = reach
         self._front = self._kernel.suffixes(columns, head, reach) if reach > head else []
         self._stamps = columns.read("stamps", head, reach)
+        self._back = self._shared
         if reach > columns.sealed:
             self._own.restart(reach)
             self._back = self._own
