@@ -5,6 +5,7 @@ W23, W33, W36 and A6 are rows of the design page on field reports.
 
 import json
 from collections import Counter
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -219,3 +220,23 @@ def test_a_row_passes_the_same_checks(value, reason):
     assert taken.row("noise", (), AT, value) == []
     assert taken.rejected == Counter({("noise", reason): 1})
     assert taken.row("noise", (), AT, 5.0) == [Reading("noise", (), AT, 5.0, AT)]
+
+
+def test_d10_null_in_every_other_message_is_no_reading_and_no_zero():
+    decode = DECODERS["json"].build(Wanted("temperature"))
+    taken = intake(sensor("air", "home/{room}/noise", decode))
+    sent = [b'{"temperature": 21.5}', b'{"temperature": null}', b'{"humidity": 40}']
+    assert values(taken, *sent) == [21.5]
+    assert taken.rejected == {("air", "null_value"): 1}
+
+
+def test_d14_a_time_without_a_zone_is_read_in_the_one_that_is_configured():
+    berlin = stamp_parser("auto", ZoneInfo("Europe/Berlin"))
+    decode = DECODERS["json"].build(Wanted("t", "Time", stamp=berlin))
+    taken = intake(sensor("air", "home/{room}/noise", decode))
+    (reading,) = taken.readings(message(b'{"Time": "2025-03-22T01:00:00", "t": 20.6}'))
+    assert reading.at == AT  # midnight in UTC
+    zoneless = DECODERS["json"].build(Wanted("t", "Time", stamp=stamp_parser()))
+    taken = intake(sensor("air", "home/{room}/noise", zoneless))
+    assert taken.readings(message(b'{"Time": "2025-03-22T01:00:00", "t": 20.6}')) == []
+    assert taken.rejected == {("air", "bad_time"): 1}
