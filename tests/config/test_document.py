@@ -1,7 +1,6 @@
 """The YAML reader: types, places, limits; nothing but ConfigError comes out of it."""
 
 import string
-import time
 
 import pytest
 import yaml
@@ -150,12 +149,11 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_costs_little_and_ends_in_a_config_error(name):
-    started = time.process_time()
+def test_bad_input_ends_in_a_config_error_of_bounded_length(name):
+    """No limit on time: a slow machine is no fault.  Without the limits on nodes it never ends."""
     with pytest.raises(ConfigError) as caught:
         read_text("x.yaml", BAD[name], Catalog())
     assert len(str(caught.value)) < 20_000
-    assert time.process_time() - started < 8  # of which PyYAML takes most
 
 
 def pathological_text():
