@@ -337,10 +337,10 @@ def test_a_name_server_that_hangs_holds_up_only_its_own_thread(monkeypatch):
     source.start()
     source.watch()
     source.acknowledge([Message(b"a", b"1", 0, 1, False, 1, 0)])
-    assert monotonic() - began < 10  # the look-up takes 20
+    assert monotonic() - began < 1
     monkeypatch.setattr("hushd.runtime.connection.Connection.stop.__defaults__", (0.1,))
     source.stop()
-    assert monotonic() - began < 15
+    assert monotonic() - began < 3
     gate.set()
     source._connection._thread.join(5)
 
