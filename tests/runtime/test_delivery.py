@@ -386,7 +386,7 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_dies_gets_a_successor_but_not_for_ever(office, monkeypatch):
-    def settle(self, name, alert, told) -> None:
+    def settle(self, name, rows, news=None) -> None:
         if name == "mail":
             raise SystemExit
 

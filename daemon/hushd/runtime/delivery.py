@@ -233,7 +233,7 @@ class Worker:
             self._failures = self._refusals = 0
             self._told_at = time.time_ns()
             self._errands.done(errand)
-        self._store.settle(self.name, errand.alert, errand.told)
+        self._store.settle(self.name, (), (errand.alert, errand.told))
         self._log.debug(
             "notifier.told", notifier=self.name, kind=errand.kind, rule=errand.transition.rule
         )

@@ -140,7 +140,8 @@ class Loop:
     def _keep(self, readings: Sequence[Reading], transitions: Sequence[Transition]) -> None:
         """Commit, then tell."""
         if readings or transitions:
-            self._store.commit(readings, transitions)
+            self._store.add(readings, ())
+            self._store.commit(transitions)
         if not transitions:
             return
         for transition in transitions:

@@ -15,6 +15,7 @@ class Message(NamedTuple):
     retain: bool = False
     packet: int = 0  # its packet identifier, to acknowledge it by; 0 at QoS 0
     connection: int = 0  # a packet identifier means something on its own connection only
+    again: bool = False  # the broker says that it has sent it before (MQTT's DUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,15 @@ class Reload:
 class Connected:
     """The broker was reached and the subscriptions were asked for."""
 
+    kept: bool = True  # the broker has kept our session, or there was none to keep
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The broker says that messages did not fit into a queue of its."""
+
+    number: int  # since it last said so
+
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
@@ -51,4 +61,4 @@ class Ask:
     answer: Callable[[Mapping[str, Any]], None]  # does not wait
 
 
-Event = list[Message] | Stop | Reload | Connected | Disconnected | Ask
+Event = list[Message] | Stop | Reload | Connected | Disconnected | Dropped | Ask

@@ -1,35 +1,121 @@
 """Where decisions are kept before anybody hears of them.
 
 The loop commits, then acknowledges the messages to the broker, then tells people; a worker
-settles what was told.  Whatever implements this must be safe to call from the loop and
-from all workers.
+claims what it is about to tell, and settles what was told.  Whatever implements this must be
+safe to call from the loop and from all workers.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from hushd.core.engine import Engine
 from hushd.core.readings import Labels, Reading
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
+from hushd.runtime.messages import Message
 
 #: An alert: rule and labels.
 Alert = tuple[str, Labels]
+
+#: What a notifier is to be told of: its name, and what happened.
+Letter = tuple[str, Transition]
+
+NOWHERE = 0  # the row of what is not kept
+
+
+class HeldError(Exception):
+    """The store fails, and is configured to hold everything back until it does not."""
+
+
+class Untold(NamedTuple):
+    """What one notifier had not been told of when the process ended."""
+
+    row: int  # in the outbox
+    transition: Transition
+    since: int  # wall time when it was committed, in ns
+    attempts: int
+    unsure: bool  # an attempt may have succeeded: what comes now may be a duplicate
 
 
 class Store(Protocol):
     """Keeps what must outlive the process."""
 
-    def commit(self, readings: Sequence[Reading], transitions: Sequence[Transition]) -> None:
-        """Keep what came in and what was decided; when this returns, it is safe."""
+    @property
+    def trouble(self) -> str:
+        """Why what comes in is not kept, for people; "" while all is well."""
+
+    # -- called by the loop ------------------------------------------------------------
+
+    def mind(self, engine: Engine) -> None:
+        """Keep the state of this engine from now on; all of it is written anew."""
+
+    def add(self, readings: Sequence[Reading], batch: Sequence[Message]) -> None:
+        """Take note of messages, and of the readings made of them, for the next commit."""
+
+    def wait(self) -> float | None:
+        """Return in how many seconds a commit is due; None: there is nothing to commit."""
+
+    def commit(
+        self,
+        transitions: Sequence[Transition] = (),
+        letters: Sequence[Letter] = (),
+        troubles: bytes | None = None,
+    ) -> list[int]:
+        """Keep what was added, the state of the engine, and what was decided, as one.
+
+        Args:
+            transitions: For the journal.
+            letters: For the outbox, in order.
+            troubles: The state of hushd's own troubles, where it changed.
+
+        Returns:
+            The row of each letter, `NOWHERE` where it is not kept.
+
+        Raises:
+            HeldError: nothing is kept, and nothing may be acknowledged or told.
+        """
+
+    def gap(self, at: int, why: str) -> None:
+        """Take note, for the next commit, that readings are missing before *at* (engine time)."""
+
+    def watch(self) -> bool:
+        """Try to come back from a failure; True if it just has, with the engine's state."""
+
+    def close(self) -> None:
+        """Let go of everything, in a state that opens fast."""
+
+    # -- called by the workers ---------------------------------------------------------
 
     def told(self, notifier: str) -> dict[Alert, Told]:
         """Return what *notifier* was told before the process started."""
 
-    def settle(self, notifier: str, alert: Alert, told: Told) -> None:
-        """Keep that *notifier* now knows this of *alert*."""
+    def untold(self, notifier: str) -> list[Untold]:
+        """Return what waited for *notifier* before the process started, oldest first."""
 
-    def close(self) -> None:
-        """Let go of everything."""
+    def claim(self, row: int) -> None:
+        """Keep that this is about to be sent: should the process end now, that is not sure."""
+
+    def settle(
+        self, notifier: str, rows: Sequence[int], news: tuple[Alert, Told] | None = None
+    ) -> None:
+        """Keep that these rows are done with, and what *notifier* now knows of an alert."""
+
+    def postpone(self, row: int, *, unsure: bool) -> None:
+        """Keep that an attempt failed; *unsure*: it may have arrived all the same."""
+
+    def bury(self, row: int, error: str) -> None:
+        """Keep that this is never told, and why; it stays to be seen."""
+
+    def keep(
+        self,
+        notifier: str,
+        letters: Sequence[tuple[Transition, int, bool]],
+        told: dict[Alert, Told],
+    ) -> list[int]:
+        """Keep all that waits for *notifier* (transition, since, unsure) and all it knows.
+
+        For after a failure of the store, in place of what it held.  Returns the rows.
+        """
 
 
 class VolatileStore:
@@ -39,15 +125,70 @@ class VolatileStore:
     or a restart loses them, and the notes that were not delivered yet.
     """
 
-    def commit(self, readings: Sequence[Reading], transitions: Sequence[Transition]) -> None:
+    trouble = ""
+
+    def __init__(self) -> None:
+        """Start with nothing pending."""
+        self._pending = False
+
+    def mind(self, engine: Engine) -> None:
+        """Do nothing."""
+
+    def add(self, readings: Sequence[Reading], batch: Sequence[Message]) -> None:
+        """Ask to be committed at once, so that the broker may forget the messages."""
+        self._pending = True
+
+    def wait(self) -> float | None:
+        """Return 0 when messages came."""
+        return 0.0 if self._pending else None
+
+    def commit(
+        self,
+        transitions: Sequence[Transition] = (),
+        letters: Sequence[Letter] = (),
+        troubles: bytes | None = None,
+    ) -> list[int]:
+        """Keep nothing."""
+        self._pending = False
+        return [NOWHERE] * len(letters)
+
+    def gap(self, at: int, why: str) -> None:
+        """Do nothing."""
+
+    def watch(self) -> bool:
+        """Say that nothing has changed."""
+        return False
+
+    def close(self) -> None:
         """Do nothing."""
 
     def told(self, notifier: str) -> dict[Alert, Told]:
         """Return nothing: nobody was told anything yet."""
         return {}
 
-    def settle(self, notifier: str, alert: Alert, told: Told) -> None:
+    def untold(self, notifier: str) -> list[Untold]:
+        """Return nothing: nothing waits yet."""
+        return []
+
+    def claim(self, row: int) -> None:
         """Do nothing."""
 
-    def close(self) -> None:
+    def settle(
+        self, notifier: str, rows: Sequence[int], news: tuple[Alert, Told] | None = None
+    ) -> None:
         """Do nothing."""
+
+    def postpone(self, row: int, *, unsure: bool) -> None:
+        """Do nothing."""
+
+    def bury(self, row: int, error: str) -> None:
+        """Do nothing."""
+
+    def keep(
+        self,
+        notifier: str,
+        letters: Sequence[tuple[Transition, int, bool]],
+        told: dict[Alert, Told],
+    ) -> list[int]:
+        """Keep nothing."""
+        return [NOWHERE] * len(letters)
