@@ -5,9 +5,10 @@ The other is made of mishaps, each over at once: a limit that turned a reading a
 over when none was noted for a while.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from hushd.core.alerts import About, Alarm
 from hushd.core.readings import Labels
@@ -17,7 +18,7 @@ from hushd.core.transitions import Transition
 PREFIX = "internal/"
 
 #: what it is, and the name of the label that says which
-Kind = Literal["broker", "config", "plugin", "notifier", "limit"]
+Kind = Literal["broker", "clock", "config", "gap", "limit", "notifier", "plugin", "store"]
 
 
 @dataclass(slots=True)
@@ -124,6 +125,33 @@ class Troubles:
     def alarms(self) -> Iterable[Alarm]:
         """Return the alerts that are on."""
         return [t.alarm for t in self._troubles.values() if t.alarm.level is not None]
+
+    def save(self) -> bytes:
+        """Return all troubles with their episodes; one that nobody was told of yet begins anew."""
+        return json.dumps(
+            [
+                {
+                    **trouble.alarm.save(),
+                    "kind": kind,
+                    "which": which,
+                    "why": trouble.why,
+                    "over_at": trouble.over_at,
+                }
+                for (kind, which), trouble in self._troubles.items()
+            ],
+            separators=(",", ":"),
+        ).encode()
+
+    def load(self, data: bytes) -> None:
+        """Take back what `save` returned; a kind that is not known any more is left out."""
+        for saved in json.loads(data):
+            kind, which = saved["kind"], saved["which"]
+            if kind not in get_args(Kind):
+                continue
+            trouble = self._troubles[kind, which] = Trouble(_alarm(kind, which), saved["why"])
+            trouble.alarm.load(saved)
+            trouble.alarm.about = About.load(saved["about"])
+            trouble.over_at = saved["over_at"]
 
     def _change(self, trouble: Trouble, at: int, level: Severity | None, reason: str) -> Transition:
         alarm = trouble.alarm

@@ -13,9 +13,13 @@ SILENCE = "/no-data"  # the alert of a silent sensor is named `<sensor>/no-data`
 #: trouble of our own -> what is told when it began, and when it is over
 TROUBLES = {
     "broker": ("no connection to the broker", "connected to the broker again"),
+    "clock": ("the clock of this machine cannot be trusted", "the clock can be trusted again"),
+    "config": ("the configuration on the disk is not sound", "the configuration is sound again"),
+    "gap": ("readings are missing ({})", "no more readings were lost ({})"),
     "plugin": ("plugin {} keeps failing and is left out for now", "plugin {} fails no more"),
     "notifier": ("notifier {} cannot tell anybody", "notifier {} works again"),
     "limit": ("limit {} is reached", "limit {} is reached no more"),
+    "store": ("what happens is not kept on the disk", "what happens is kept on the disk again"),
 }
 
 
