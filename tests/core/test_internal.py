@@ -101,3 +101,27 @@ def test_the_deadline_is_never_late():
     assert troubles.deadline() == 30
     troubles.advance(30)
     assert troubles.deadline() is None
+
+
+def test_a_restart_in_the_middle_of_a_trouble_begins_no_new_episode():
+    before = Troubles("critical", ("phone",))
+    [raised] = before.note(0, "store", why="the disk is full")
+    before.note(5, "limit", "series", "10 series", quiet=100)
+    before.over(7, "store")
+    [again] = before.note(9, "store", why="the disk is full")
+    after = Troubles("critical", ("phone",))
+    after.load(before.save())
+    assert after.note(20, "store", why="still full") == []
+    [over] = after.over(30, "store")
+    assert (raised.episode, again.episode, over.episode, over.started) == (1, 2, 2, 9)
+    assert over.id != again.id
+    [quiet] = after.advance(1000)
+    assert (quiet.rule, quiet.at, quiet.event) == ("internal/limit", 105, "cleared")
+
+
+def test_what_a_newer_version_calls_a_trouble_is_left_out():
+    troubles = Troubles("warning", ())
+    troubles.note(0, "broker")
+    other = Troubles("warning", ())
+    other.load(troubles.save().replace(b'"kind":"broker"', b'"kind":"moon"'))
+    assert list(other.alarms()) == []

@@ -16,7 +16,7 @@ from hushd.runtime.intake import Intake
 from hushd.runtime.logs import Quiet
 from hushd.runtime.messages import Message
 from hushd.runtime.store import VolatileStore
-from hushd.runtime.upkeep import Bounds, Connection, Upkeep
+from hushd.runtime.upkeep import Bounds, Standing, Upkeep
 
 CONFIG = """\
 version: 1
@@ -53,8 +53,8 @@ def hushd_decoders():
     yield Decoder("bad", "raises at words", lambda wanted: decode)
 """
 
-UP = Connection(up=True, broker="localhost:1883", reason="")
-DOWN = Connection(up=False, broker="localhost:1883", reason="connection refused")
+UP = Standing()
+DOWN = Standing(broker="localhost:1883: connection refused")
 
 
 class Clock:
@@ -89,7 +89,7 @@ class Place:
         self.intake = Intake(self.config.sensors, self.clock, 16, Quiet())
         self.upkeep = Upkeep(self.config, self.clock, self.diary)
         self.upkeep.mind(self.engine, self.intake)
-        self.connection, self.notifiers = UP, {}
+        self.standing, self.notifiers = UP, {}
 
     def send(self, second: float, payload: str, room: str = "attic") -> None:
         self.clock.second = max(second, self.clock.second)
@@ -101,9 +101,7 @@ class Place:
 
     def look(self, second: float) -> list[tuple]:
         self.clock.second = second
-        told = self.upkeep.look(
-            self.connection, self.notifiers, self.engine, self.intake, self.inbox
-        )
+        told = self.upkeep.look(self.standing, self.notifiers, self.engine, self.intake, self.inbox)
         return [
             (t.at / SECOND, t.event, " ".join([t.rule, *(value for _, value in t.labels)]))
             for t in told
@@ -116,18 +114,18 @@ def place(tmp_path):
 
 
 def test_a_broker_that_is_away_for_half_a_minute(place):
-    place.connection = DOWN
+    place.standing = DOWN
     assert place.look(0) == []
     assert place.look(29) == []
     assert place.look(31) == [(30, "raised", "internal/broker")]
     [alarm] = place.upkeep.alarms()
     assert alarm.about.about == "localhost:1883: connection refused"
     assert alarm.about.notify == (("critical", ("phone", "mail")),)
-    place.connection = UP
+    place.standing = UP
     assert place.look(40) == [(40, "cleared", "internal/broker")]
-    place.connection = DOWN
+    place.standing = DOWN
     assert place.look(50) == []
-    place.connection = UP
+    place.standing = UP
     assert place.look(60) == []
 
 
@@ -236,12 +234,12 @@ def test_the_others_hear_of_a_notifier_that_fails_and_so_does_the_journal(place)
             place.clock.second += 1
             delivery.tell(
                 upkeep.look(
-                    place.connection, delivery.state(), place.engine, place.intake, place.inbox
+                    place.standing, delivery.state(), place.engine, place.intake, place.inbox
                 )
             )
             sleep(0.005)
 
-    place.connection = DOWN
+    place.standing = DOWN
     eventually(lambda: len(evidence.heard) == 2 and len(phone.heard) == 2)
     assert [note.title for note in phone.heard] == [
         "Hushd: no connection to the broker (critical)",

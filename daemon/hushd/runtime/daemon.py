@@ -28,7 +28,7 @@ from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
 from hushd.runtime.store import VolatileStore
 from hushd.runtime.systemd import Manager
-from hushd.runtime.upkeep import Connection, Upkeep
+from hushd.runtime.upkeep import Standing, Upkeep
 
 STATUS_EVERY = 10.0  # seconds; where systemd waits for no beat
 
@@ -257,10 +257,12 @@ class Daemon:
     def _look_at_ourselves(self) -> list[Transition]:
         """Return which troubles of our own began or ended."""
         link, mqtt = self._broker.link, self._config.mqtt
-        self._upkeep.refused = self._refused
-        connection = Connection(link.connected, f"{mqtt.host}:{mqtt.port}", link.reason)
+        standing = Standing(
+            broker="" if link.connected else f"{mqtt.host}:{mqtt.port}: {link.reason}",
+            config=self._refused,
+        )
         return self._upkeep.look(
-            connection, self._delivery.state(), self._engine, self._intake, self._inbox
+            standing, self._delivery.state(), self._engine, self._intake, self._inbox
         )
 
     # -- how it fares --------------------------------------------------------------------

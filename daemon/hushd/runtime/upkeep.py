@@ -13,6 +13,7 @@ from typing import Any
 from hushd.config.records import Config
 from hushd.core.alerts import Alarm
 from hushd.core.engine import Engine
+from hushd.core.internal import Kind as Trouble
 from hushd.core.internal import Troubles
 from hushd.core.readings import SECOND
 from hushd.core.transitions import Transition
@@ -36,12 +37,13 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
-    """How it stands with the broker."""
+class Standing:
+    """How the parts stand: what is wrong with each, "" where all is well."""
 
-    up: bool
-    broker: str  # host:port
-    reason: str
+    broker: str = ""
+    clock: str = ""
+    config: str = ""
+    store: str = ""
 
 
 class Upkeep:
@@ -60,11 +62,10 @@ class Upkeep:
         self._bounds = bounds or Bounds()
         self._clock: Clock = WallClock() if clock.now() is None else clock
         self._log = log
-        self.refused = ""  # what is wrong with the configuration that a reload refused
         self._troubles = Troubles(config.internal.severity, config.internal.notify)
         self._catalog = config.catalog
         self._limits = config.limits
-        self._rested: dict[str, str] = {}  # plugin -> why, since the last look
+        self._mishaps: dict[tuple[Trouble, str], str] = {}  # -> why, since the last look
         self._said: dict[str, int] = {}  # plugin -> when the log may speak of it again
         self._counted: Counter[str] = Counter()
 
@@ -100,13 +101,17 @@ class Upkeep:
 
     def _rest(self, label: str, why: str) -> None:
         name = label.partition(" (")[0]
-        if name not in self._rested:
+        if ("plugin", name) not in self._mishaps:
             self._log.error("plugin.rested", plugin=label, error=why, rest_s=REST // SECOND)
-        self._rested[name] = why
+        self.mishap("plugin", name, why)
+
+    def mishap(self, kind: Trouble, which: str, why: str) -> None:
+        """Take note of what is over as soon as it has happened."""
+        self._mishaps[kind, which] = why
 
     def look(
         self,
-        connection: Connection,
+        standing: Standing,
         notifiers: Mapping[str, Mapping[str, Any]],
         engine: Engine,
         intake: Intake,
@@ -116,21 +121,30 @@ class Upkeep:
         now = self._clock.now()
         assert now is not None  # noqa: S101  see __init__
         told = self._troubles.advance(now)
-        if connection.up:
-            told += self._troubles.over(now, "broker")
-        else:
-            why = f"{connection.broker}: {connection.reason}"
-            told += self._troubles.note(now, "broker", why=why, after=self._bounds.lost)
-        if self.refused:
-            told += self._troubles.note(now, "config", why=self.refused.partition("\n")[0])
-        else:
-            told += self._troubles.over(now, "config")
+        told += self._lasting(now, "broker", standing.broker, self._bounds.lost)
+        told += self._lasting(now, "clock", standing.clock)
+        told += self._lasting(now, "config", standing.config)
+        told += self._lasting(now, "store", standing.store)
         told += self._look_at_notifiers(now, notifiers)
         told += self._look_at_limits(now, engine, intake, inbox)
-        for plugin, why in self._rested.items():
-            told += self._troubles.note(now, "plugin", plugin, why, quiet=self._bounds.quiet)
-        self._rested.clear()
+        for (kind, which), why in self._mishaps.items():
+            told += self._troubles.note(now, kind, which, why, quiet=self._bounds.quiet)
+        self._mishaps.clear()
         return told
+
+    def save(self) -> bytes:
+        """Return the troubles, for after a restart."""
+        return self._troubles.save()
+
+    def load(self, data: bytes) -> None:
+        """Go on with the troubles that `save` returned."""
+        self._troubles.load(data)
+
+    def _lasting(self, now: int, kind: Trouble, why: str, after: int = 0) -> list[Transition]:
+        """Note a trouble that lasts until there is nothing wrong any more."""
+        if not why:
+            return self._troubles.over(now, kind)
+        return self._troubles.note(now, kind, why=why.partition("\n")[0], after=after)
 
     def alarms(self) -> list[Alarm]:
         """Return the troubles there are now."""
