@@ -27,7 +27,8 @@ def wire(packet: Packet, *, five: bool, properties: bytes = b"") -> bytes:
     if five:
         body += varint(len(properties)) + properties
     body += packet.payload
-    return bytes([0x30 | packet.qos << 1 | packet.retain]) + varint(len(body)) + body
+    first = 0x30 | packet.again << 3 | packet.qos << 1 | packet.retain
+    return bytes([first]) + varint(len(body)) + body
 
 
 @st.composite
@@ -39,6 +40,7 @@ def packets(draw):
         qos,
         draw(st.booleans()),
         draw(st.integers(1, 65_535)) if qos else 0,
+        bool(qos) and draw(st.booleans()),
     )
 
 
@@ -85,8 +87,8 @@ def test_no_stream_is_too_wild(stream, five, size):
 
 @pytest.mark.parametrize("size", [1, 7, 399, 400, 401, 5000])
 def test_a_message_that_is_too_long_is_cut_off_and_the_next_one_read(size):
-    long = Packet(b"a", b"9" * 2000, 1, False, 7)
-    short = Packet(b"b", b"1", 0, False, 0)
+    long = Packet(b"a", b"9" * 2000, 1, False, 7, True)
+    short = Packet(b"b", b"1", 0, False, 0, False)
     stream = wire(long, five=False) + wire(short, five=False)
     framer, found = Framer(five=False, longest=LONGEST), []
     for at in range(0, len(stream), size):

@@ -170,6 +170,17 @@ def test_w33_what_a_callback_raises_costs_one_message(connect, ingest, monkeypat
     assert len(broker.kinds(CONNECT)) == 1  # and not the connection
 
 
+@pytest.mark.parametrize("five", [True, False], ids=["5", "3.1.1"])
+def test_what_the_broker_has_sent_before_is_marked(connect, five):
+    broker, _, inbox, _ = connect(five=five)
+    broker.send(
+        publish(b"home/a/noise", b"1", packet=7, five=five),
+        publish(b"home/a/noise", b"2", packet=8, five=five, again=True),
+        publish(b"home/a/noise", b"3", five=five),
+    )
+    assert [(m.packet, m.again) for m in taken(inbox, 3)] == [(7, False), (8, True), (0, False)]
+
+
 def test_messages_are_acknowledged_when_the_loop_says_so(connect):
     broker, source, inbox, _ = connect()
     broker.send(publish(b"home/a/noise", b"1", packet=7), publish(b"home/a/noise", b"2"))

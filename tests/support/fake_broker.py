@@ -9,7 +9,9 @@ CONNECT, SUBSCRIBE, UNSUBSCRIBE, PUBLISH, PUBACK = 0x10, 0x82, 0xA2, 0x30, 0x40
 PINGREQ, DISCONNECT = 0xC0, 0xE0
 
 
-def publish(topic: bytes, payload: bytes, packet: int = 0, *, five: bool = True) -> bytes:
+def publish(
+    topic: bytes, payload: bytes, packet: int = 0, *, five: bool = True, again: bool = False
+) -> bytes:
     """Return a PUBLISH packet; QoS 1 if it has a packet identifier."""
     body = struct.pack("!H", len(topic)) + topic
     if packet:
@@ -18,7 +20,7 @@ def publish(topic: bytes, payload: bytes, packet: int = 0, *, five: bool = True)
         body += b"\x00"  # no properties
     body += payload
     assert len(body) < 128
-    return bytes([0x32 if packet else 0x30, len(body)]) + body
+    return bytes([(0x32 if packet else 0x30) | again << 3, len(body)]) + body
 
 
 class FakeBroker:

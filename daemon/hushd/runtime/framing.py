@@ -29,6 +29,7 @@ class Packet(NamedTuple):
     qos: int
     retain: bool
     packet: int
+    again: bool
 
 
 class Framer:
@@ -123,7 +124,7 @@ class Framer:
             at += length
             if at > stop:
                 return None
-        return Packet(topic, data[at:stop], qos, bool(kind & 1), packet)
+        return Packet(topic, data[at:stop], qos, bool(kind & 1), packet, bool(kind & 8))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -242,7 +243,7 @@ def _talk() -> bool:
         client.on_message = lambda *_: said.append("a message, which it should not see")
         client.connect("trial")
         sieve: Any = client.socket()
-        message = struct.pack("!BBH1sHB1s", 0x32, 7, 1, b"a", 7, 0, b"b")
+        message = struct.pack("!BBH1sHB1s", 0x3A, 7, 1, b"a", 7, 0, b"b")
         theirs.sendall(b"\x20\x03\x00\x00\x00" + message + b"\xd0\x00" + message[:3])
         found = sieve.fill()
         while sieve.waiting:
@@ -254,5 +255,5 @@ def _talk() -> bool:
         sieve.fill()
         if sieve.waiting:
             client.loop_read()
-        expected = [Packet(b"a", b"b", 1, False, 7)] * 2
+        expected = [Packet(b"a", b"b", 1, False, 7, True)] * 2
         return found == expected and said == ["connected", "disconnected"]

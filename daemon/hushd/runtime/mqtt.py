@@ -210,8 +210,8 @@ class MqttSource:
         arrived, number = time.time_ns(), self._number
         self._inbox.offer_all(
             [
-                Message(topic, payload, arrived, qos, retain, packet, number)
-                for topic, payload, qos, retain, packet in packets
+                Message(topic, payload, arrived, qos, retain, packet, number, again)
+                for topic, payload, qos, retain, packet, again in packets
             ]
         )
 
@@ -354,6 +354,7 @@ class MqttSource:
                 message.retain,
                 message.mid,
                 self._number,
+                message.dup,
             )
         )
 
