@@ -210,6 +210,14 @@ def test_a_directory_that_others_can_write_is_not_searched(drop_in):
     assert "is writable by others" in reasons(catalog)[str(directory)]
 
 
+def test_a_directory_below_one_that_others_can_write_is_not_searched(drop_in):
+    directory = drop_in("well.py", GOOD.replace("NAME", "well"))
+    directory.parent.chmod(0o777)
+    catalog = load(directory)
+    assert "well" not in catalog.aggregators
+    assert f"{directory.parent} is writable by others" in reasons(catalog)[str(directory)]
+
+
 def test_a_file_of_another_user_is_not_run(drop_in, monkeypatch):
     directory = drop_in("well.py", GOOD.replace("NAME", "well"))
     if os.geteuid() == 0:

@@ -6,9 +6,7 @@ raises, silently skips a second distribution with an entry-point name already us
 never calls a misspelt hook unless it is asked to check.
 """
 
-import os
 import re
-import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +20,7 @@ from hushd.core.aggregation import Aggregation, Aggregator, Parameter
 from hushd.plugin import hookspecs
 from hushd.plugin.catalog import Broken, Catalog, Kind, Plugin, Record, State
 from hushd.plugin.records import Decoder, NotifierType
+from hushd.plugin.trust import distrust
 
 GROUP = "hushd"
 
@@ -34,7 +33,6 @@ HOOKS: dict[str, tuple[Kind, type[Record]]] = {
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _FILE = re.compile(r"[a-z][a-z0-9_]*")
-_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnfitError(Exception):
@@ -207,13 +205,8 @@ def _fit_to_run(path: Path, directory: Path) -> None:
 
 def _trusted(path: Path) -> bool:
     """Say that only root and we ourselves can write what we are about to run."""
-    status = path.stat()
-    if status.st_uid not in {0, os.geteuid()}:
-        raise UnfitError(
-            f"{path} belongs to user {status.st_uid}; it must be root's or the daemon's"
-        )
-    if status.st_mode & _WRITABLE_BY_OTHERS:
-        raise UnfitError(f"{path} is writable by others; chmod go-w it")
+    if why := distrust(path):
+        raise UnfitError(why)
     return True
 
 
