@@ -54,6 +54,37 @@ def test_lines_for_people_on_a_terminal():
     assert text.count("\n") == 1  # what others send forges no lines
 
 
+HOSTILE = "\x1b[2J\x9b1m\n<0>forged\r\u2028\x00\u202e{0.__class__} %s é"
+
+
+@pytest.mark.parametrize("how", ["console", "json"])
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_what_others_send_ends_no_line_and_commands_no_terminal(kind, how):
+    stream = kind()
+    log, output = open_log(stream, format=how)
+    log.warning("message.rejected", topic=HOSTILE, detail=[HOSTILE])
+    output.writer.close()
+    line = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())  # our own colours
+    assert line.endswith("\n")
+    assert line[:-1].isprintable()
+    assert line.count("forged") == 2
+    assert "%s é" in line
+    if how == "json":
+        assert json.loads(line)["topic"] == HOSTILE  # escaped, not lost
+
+
+def test_no_line_begins_with_a_priority_that_another_wrote():
+    """The journal would take ``<0>`` at the start of a line for a priority, and believe it."""
+    for how in ("console", "json"):
+        stream = io.StringIO()
+        log, output = open_log(stream, format=how)
+        exc = ValueError(f"<0>\n{HOSTILE}")
+        log.error("thread.died", error=f"<0>{exc}", exc_info=exc)
+        output.writer.close()
+        assert "forged" in stream.getvalue()
+        assert not re.search(r"^<\d>", stream.getvalue(), re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("stream", "how", "lines"),
     [

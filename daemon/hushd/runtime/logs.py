@@ -184,10 +184,36 @@ class Output:
         if self._format == "journal":
             return (entry(event),), {}
         if self._format == "console":
-            event = self._clock(logger, name, event)
+            if "exception" in event:  # its lines stay lines, and look like none of ours
+                lines = map(harmless, event["exception"].splitlines())
+                event["exception"] = "\n  ".join(lines)
+            told = {
+                key: event[key] if key == "exception" else harmless(event[key]) for key in event
+            }
+            event = self._clock(logger, name, told)
             return (f"{self._console(logger, name, event)}\n",), {}
         event = _in_order(self._stamp(logger, name, event))
-        return (json.dumps(event, default=str, ensure_ascii=False) + "\n",), {}
+        return (_escaped(json.dumps(event, default=str, ensure_ascii=False)) + "\n",), {}
+
+
+def harmless(value: Any) -> Any:
+    r"""Return *value* so that it ends no line and a terminal obeys nothing in it.
+
+    What a sensor sends may be in it.
+
+    >>> harmless("attic\x1b[2J\n<0>forged"), harmless(3.5)
+    ('attic\\x1b[2J\\n<0>forged', 3.5)
+    """
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
+
+
+def _escaped(line: str) -> str:
+    """Return a line of JSON with what is not printable in it, all of it within texts, escaped."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def _natural(stream: IO[str]) -> Format:
