@@ -53,7 +53,7 @@ def resumed(playing: Engine) -> Engine:
 
 
 @pytest.mark.parametrize("step", [10 * 3600, -3600])
-def test_w6_a_stepped_clock_costs_one_window_and_not_what_follows(step: int) -> None:
+def test_w6_a_stepped_clock_costs_nothing(step: int) -> None:
     wall, steady = 1_000_000 * S, 50 * S
     clock = WallClock(lambda: wall, lambda: steady)
     playing, seen = engine(rules(rule(NEVER, measure="count", span=60))), []
@@ -66,8 +66,7 @@ def test_w6_a_stepped_clock_costs_one_window_and_not_what_follows(step: int) -> 
         wall, steady = wall + S, steady + S
         playing.advance(clock.now())
     assert not playing.rejected
-    counts = [e.value for e in seen]
-    assert counts == ([1, 2, 3, 2, 1, 0, 1, 2] if step > 0 else [1, 2, 3, 4, 5])
+    assert [e.value for e in seen] == [1, 2, 3, 4, 5]
 
 
 def test_w11_d7_a_sensor_that_speaks_on_change_only() -> None:
