@@ -177,6 +177,7 @@ OTHER_TESTS = {
     "e2e": "the whole, with a real broker",
     "recordings": "synthetic recordings",
     "support": "what several test files share",
+    "torture": "what must hold whatever happens to the daemon and around it",
 }
 
 

@@ -11,7 +11,9 @@ class FaultProxy:
     """Passes on what comes, or what ``mode`` lets through.
 
     ``pass``: everything; ``hole``: nothing more, in neither direction, and nobody is told:
-    the connection is half open; ``reset``: every connection is torn down.
+    the connection is half open; ``reset``: every connection is torn down; ``cut``: likewise,
+    after the next few bytes for the client, most likely inside a packet; ``slow``: everything,
+    by the piece and late.
 
     With *old* it is a broker that does not know MQTT 5: it refuses such connections as one of
     3.1.1 would, and passes on the others.
@@ -73,7 +75,13 @@ class FaultProxy:
                 self._closing.wait(0.02)
                 continue
             for end in ready:
-                data = end.recv(65536)
+                data = end.recv(65536 if self.mode != "slow" else 512)
                 if not data:
+                    return
+                if self.mode == "slow":
+                    self._closing.wait(0.02)
+                elif self.mode == "cut" and end is server:
+                    client.sendall(data[: len(data) // 2 + 1])
+                    self.mode = "pass"
                     return
                 other[end].sendall(data)
