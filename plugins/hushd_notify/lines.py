@@ -7,10 +7,16 @@ client for hours.  A :class:`Line` is therefore cut from outside when its time i
 import socket
 import ssl
 import time
+from collections.abc import Iterable
 from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from threading import Event, Timer
 from types import TracebackType
 from typing import Self
+
+from hushd.plugin import RefusedError
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
 
 SECOND = 10**9  # ns
 SHORTEST, LONGEST = SECOND // 10, 50 * SECOND  # a worker is replaced after a minute
@@ -19,11 +25,14 @@ SHORTEST, LONGEST = SECOND // 10, 50 * SECOND  # a worker is replaced after a mi
 class Line:
     """One conversation; what is dialled in it must be over after *seconds* in all.
 
+    No address in one of the *denied* networks is dialled, whatever name led to it.
+
     Used as a context: where the time was up, whatever error that led to is a ``TimeoutError``.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, denied: Networks = ()) -> None:
         self._seconds = seconds
+        self._denied = denied
         self._until = time.monotonic() + seconds
         self._cut = Event()
         self._timer: Timer | None = None
@@ -49,12 +58,17 @@ class Line:
         """Return a connection; each of the host's addresses is tried in what time is left.
 
         Raises:
+            RefusedError: all of them are in networks that are denied.
             OSError: there is none.
         """
-        failure: OSError = OSError(f"{host} has no address")
+        failure: Exception | None = None
         for family, kind, protocol, _, address in socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM
         ):
+            if denied := within(str(address[0]), self._denied):
+                why = f"{host} is at {address[0]}, in the denied network {denied}"
+                failure = failure or RefusedError(why)
+                continue
             end = socket.socket(family, kind, protocol)
             try:
                 end.settimeout(self._left())
@@ -65,7 +79,7 @@ class Line:
                 continue
             self._watch(end)
             return end
-        raise failure
+        raise failure or OSError(f"{host} has no address")
 
     def check(self) -> None:
         """Say whether the line was cut, where that looks like an ordinary end.
@@ -97,6 +111,29 @@ class Line:
         if self._handle is not None:
             with suppress(OSError):
                 self._handle.shutdown(socket.SHUT_RDWR)
+
+
+def networks(texts: Iterable[str]) -> Networks:
+    """Return the networks that *texts* are.
+
+    >>> [str(network) for network in networks(["169.254.0.0/16", "fd00::/8", "10.0.0.1"])]
+    ['169.254.0.0/16', 'fd00::/8', '10.0.0.1/32']
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    return tuple(ip_network(text) for text in texts)
+
+
+def within(address: str, denied: Networks) -> str:
+    """Return which of the *denied* networks the address is in, however it is written.
+
+    >>> within("::ffff:169.254.169.254", networks(["169.254.0.0/16"]))
+    '169.254.0.0/16'
+    """
+    found = ip_address(address.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None) or found
+    return next((str(network) for network in denied if mapped in network), "")
 
 
 def trust(ca: str | None) -> ssl.SSLContext:

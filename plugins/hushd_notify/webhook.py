@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedError
-from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, not_trusted, trust
+from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, networks, not_trusted, trust
 from hushd_notify.texts import body, one_line
 
 ANSWER = 64 * 1024  # bytes of an answer that are read, to leave the connection in order
@@ -35,6 +35,7 @@ class Webhook:
         self._url = urlsplit(str(options["url"]))
         self._site = context.site
         self._seconds = options["timeout"] / SECOND
+        self._denied = networks(options.get("deny_networks") or ())
         self._trust = trust(options.get("ca")) if self._url.scheme == "https" else None
         self._headers = {
             "Content-Type": "application/json; charset=utf-8",
@@ -56,7 +57,7 @@ class Webhook:
         if self._url.query:
             target += f"?{self._url.query}"
         headers = self._headers | {"Idempotency-Key": note.key}
-        with Line(self._seconds) as line:
+        with Line(self._seconds, self._denied) as line:
             connection = self._connection()
             try:
                 connection.sock = self._dial(line)
@@ -128,6 +129,10 @@ def _faults(options: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("token", "the token holds blanks or what no header can carry")
     if options.get("ca") is not None:
         yield from ca_faults(str(options["ca"]))
+    try:
+        networks(options.get("deny_networks") or ())
+    except ValueError as exc:
+        yield Fault("deny_networks", one_line(str(exc)), "write networks, as in 169.254.0.0/16")
 
 
 def _of_url(url: str) -> Fault | None:
@@ -181,6 +186,12 @@ WEBHOOK = NotifierType(
         Option("url", "where to post to, http or https", "url", required=True),
         Option("token", "sent as `Authorization: Bearer ...`", "secret", otherwise="none"),
         Option("headers", "more headers", "map", otherwise="none"),
+        Option(
+            "deny_networks",
+            "networks that are not posted to, whatever name leads there, as in `169.254.0.0/16`",
+            "texts",
+            otherwise="none",
+        ),
         CA,
         TIMEOUT,
     ),
