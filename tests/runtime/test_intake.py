@@ -8,6 +8,7 @@ from collections import Counter
 from zoneinfo import ZoneInfo
 
 import pytest
+from waiting import Diary
 
 from hushd.config.records import SensorConfig
 from hushd.core.readings import SECOND, Reading
@@ -75,6 +76,16 @@ def test_a_message_goes_to_every_sensor_that_it_matches():
         (message(b"1", b"home/attic/co2"), "", "no_sensor"),
         (message(b"1", b"$SYS/home"), "", "no_sensor"),
         (message(b"1", b"home/\xff/noise"), "", "topic_not_utf8"),
+        (message(b"1", b"home/\xed\xa0\x80/noise"), "", "topic_not_utf8"),  # half a surrogate pair
+        (message(b"1", b"home/\x00/noise"), "", "topic_control"),
+        (message(b"1", b"home/a\nb/noise"), "", "topic_control"),
+        (message(b"1", b"home/\x7f/noise"), "", "topic_control"),
+        (message(b"1", "home/\x9b2J/noise".encode()), "", "topic_control"),
+        (message(b"1", b"home/+/noise"), "", "topic_wildcard"),
+        (message(b"1", b"home/a#/noise"), "", "topic_wildcard"),
+        (message(b"1", b"home/" + b"a" * 1014 + b"/noise"), "", "topic_too_long"),
+        (message(b"1", b"home/noise" + b"/" * 63), "", "topic_too_deep"),
+        (message(b"1", b"home/noise" + b"/" * 62), "", "no_sensor"),
         (message(b"9" * 65), "noise", "payload_too_long"),
         (message(b"1", retain=True), "noise", "retained"),
         (message(b"131"), "noise", "not_valid"),
@@ -129,14 +140,55 @@ def fussy(payload: bytes) -> list[Sample | Refused]:
     return [Sample(float(payload))]
 
 
-class Diary(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[tuple[str, dict]] = []
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        42,
+        [42],
+        [None],
+        [(61.0, None, ())],
+        [Refused(7)],
+        [Sample(1.0, 1.5)],
+        [Sample(1.0, 1 << 62)],
+        [Sample(1.0, None, ("room",))],
+        [Sample(1.0, None, ((["a"], "b"),))],
+    ],
+)
+def test_a_decoder_whose_answer_is_none_fails(answer):
+    taken = intake(sensor(decode=lambda payload: answer if payload == b"0" else [Sample(1.0)]))
+    assert taken.readings(message(b"0")) == []
+    assert taken.rejected == Counter({("noise", "decoder_failed"): 1})
+    assert len(taken.readings(message(b"1"))) == 1
 
-    def warning(self, event: str, **fields) -> None:
-        self.lines.append((event, fields))
 
-    error = warning
+def test_a_decoder_that_would_end_the_daemon_fails():
+    def leave(payload: bytes) -> list[Sample | Refused]:
+        raise SystemExit
+
+    taken = intake(sensor(decode=leave))
+    assert taken.readings(message(b"0")) == []
+    assert taken.rejected == Counter({("noise", "decoder_failed"): 1})
+
+
+def test_one_bad_sender_hides_no_other_in_the_log():
+    diary = Diary()
+    taken = intake(sensor("noise"), sensor("air", "home/{room}/co2"), log=diary)
+    for _ in range(50):
+        taken.readings(message(b"x"))
+    taken.readings(message(b"x", b"home/attic/co2"))
+    taken.readings(message(b"nan"))
+    taken.readings(message(b"nan", at=AT + 60 * SECOND))
+    taken.readings(message(b"x", at=AT + 60 * SECOND))
+    assert [
+        (line["sensor"], line["reason"], line["rejected"]) for line in diary.all("message.rejected")
+    ] == [
+        ("noise", "not_a_number", 1),
+        ("air", "not_a_number", 1),
+        ("noise", "not_finite", 1),
+        ("noise", "not_finite", 2),
+        ("noise", "not_a_number", 51),
+    ]
 
 
 def test_w33_a_decoder_that_raises_costs_that_message():

@@ -4,6 +4,7 @@ Every message that becomes no reading is counted by sensor and reason; nothing i
 without a trace, and nothing that is sent to us can stop the daemon.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,11 @@ TOPICS = 50_000  # whose sensors are remembered; beyond that they are looked up 
 LOG_EVERY = 60 * SECOND  # a line for one sensor and reason
 FAILURES = 100  # of a decoder in a row, after which it rests
 REST = 60 * SECOND
+TOPIC = 1024  # bytes
+LEVELS = 64  # of a topic
+FURTHEST = 1 << 62  # ns from the epoch; windows reckon in 64 bits
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 NOBODY = ""  # the sensor of what belongs to none
 
@@ -110,10 +116,9 @@ class Intake:
 
     def _look_up(self, message: Message) -> list[Route]:
         """Return the sensors that the message's topic belongs to, and remember them."""
-        try:
-            topic = message.topic.decode()
-        except UnicodeDecodeError:
-            self._reject(NOBODY, "topic_not_utf8", message)
+        topic = _topic(message.topic)
+        if isinstance(topic, Refused):
+            self._reject(NOBODY, topic.reason, message)
             return []
         routes = []
         for sensor in self._sensors.values():
@@ -135,7 +140,10 @@ class Intake:
             return [Refused("decoder_resting")]
         try:
             samples = list(sensor.decode(message.payload))
-        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
+            for sample in samples:
+                if type(sample) is not Sample or sample.at is not None or sample.labels:
+                    _sound(sample)
+        except (Exception, SystemExit) as exc:  # noqa: BLE001  whatever it is, it is the plugin's
             error = f"{type(exc).__name__}: {exc}"
             health.failures += 1
             if health.failures >= FAILURES:
@@ -193,3 +201,45 @@ class Intake:
             topic=message.topic.decode(errors="backslashreplace")[:200],
             rejected=self.rejected[sensor, reason],
         )
+
+
+def _topic(raw: bytes) -> str | Refused:
+    """Return the topic as a text, if it is one that a sensor may be told by.
+
+    Brokers differ in what they let pass; what we take becomes a label, and stands in alerts.
+    """
+    if len(raw) > TOPIC:
+        return Refused("topic_too_long")
+    try:
+        topic = raw.decode()
+    except UnicodeDecodeError:
+        return Refused("topic_not_utf8")
+    if _CONTROLS.search(topic):
+        return Refused("topic_control")
+    if "+" in topic or "#" in topic:
+        return Refused("topic_wildcard")
+    if topic.count("/") >= LEVELS:
+        return Refused("topic_too_deep")
+    return topic
+
+
+def _sound(sample: Sample | Refused) -> None:
+    """Make sure that a decoder's answer is what its type says, as far as we rely on it.
+
+    Raises:
+        TypeError: it is not.
+        ValueError: its time is none that a reading can have.
+    """
+    if type(sample) is Refused:
+        if type(sample.reason) is not str or type(sample.detail) is not str:
+            raise TypeError("a reason that is no text")
+    elif type(sample) is not Sample:
+        raise TypeError(f"{type(sample).__name__} is neither a Sample nor a Refused")
+    elif sample.at is not None and type(sample.at) is not int:
+        raise TypeError("a time that is no whole number of nanoseconds")
+    elif sample.at is not None and abs(sample.at) >= FURTHEST:
+        raise ValueError("a time that no clock can show")
+    else:
+        for label in sample.labels:
+            if type(label) is not tuple or list(map(type, label)) != [str, str]:
+                raise TypeError("a label that is not a pair of texts")
