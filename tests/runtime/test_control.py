@@ -26,6 +26,8 @@ class Diary(Quiet):
     def error(self, event: str, **fields: Any) -> None:
         self.lines.append((event, fields))
 
+    warning = error
+
 
 class Loop:
     """Stands in for the main loop: takes what is asked, and answers when it gets to it."""
@@ -69,6 +71,20 @@ def test_a_line_asks_and_a_line_answers(door, loop):
 def test_only_its_user_may_ask(door):
     assert stat.S_IMODE(door.stat().st_mode) == 0o600
     assert stat.S_IMODE(door.parent.stat().st_mode) == 0o700
+
+
+def test_a_stranger_is_not_answered_even_where_the_mode_lets_him_in(door, loop, monkeypatch):
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        assert control._user(ours) == os.geteuid()  # what the kernel says
+    monkeypatch.setattr(control, "_user", lambda peer: 4711)
+    with pytest.raises(OSError, match=r"broke off|reset|Broken"):
+        ask(door, {"do": "status"})
+    assert loop.asked.empty()
+    assert loop.diary.lines == [("control.refused", {"user": 4711})]
+    monkeypatch.undo()
+    loop.serve({"ok": True})
+    assert ask(door, {"do": "status"}) == {"ok": True}
 
 
 def test_a_loop_that_is_busy_is_not_waited_for_for_ever(door):

@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ LONGEST_ANSWER = 64 << 20
 READING = 2.0  # seconds in which a request must be there
 ANSWERING = 30.0  # seconds that the loop may take
 AT_ONCE = 8  # connections
+_CREDENTIALS = struct.Struct("iII")  # process, user, group: struct ucred
 PATH = 100  # bytes that a socket's address may have, and a few to spare
 
 
@@ -95,7 +97,10 @@ class Control:
                     return
                 time.sleep(0.1)  # out of descriptors, most likely
                 continue
-            if self._room.acquire(blocking=False):
+            if not _may_ask(peer):
+                self._log.warning("control.refused", user=_user(peer))
+                peer.close()
+            elif self._room.acquire(blocking=False):
                 threading.Thread(
                     target=self._serve, args=(peer,), name="asked", daemon=True
                 ).start()
@@ -126,6 +131,20 @@ class Control:
             return answers.get(timeout=self._answering)
         except queue.Empty:
             return refusal(69, f"the daemon has not answered for {self._answering:g} s")
+
+
+def _user(peer: socket.socket) -> int:
+    """Return whose process is at the other end, as the kernel says."""
+    data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(data)[1])
+
+
+def _may_ask(peer: socket.socket) -> bool:
+    """Say whether it is root or our own user: the mode of the socket may have been changed."""
+    try:
+        return _user(peer) in {0, os.geteuid()}
+    except OSError:
+        return False
 
 
 def refusal(code: int, error: str) -> dict[str, Any]:
