@@ -346,6 +346,18 @@ def test_a_file_that_everybody_may_write_does_not_run(folder):
         read(path, for_run=True)
 
 
+@pytest.mark.parametrize("place", [".", "rules.d"])
+def test_a_folder_that_everybody_may_write_does_not_run(folder, place):
+    path = folder / "hushd.yaml"
+    (folder / place).chmod(0o777)
+    message = "everybody may put files into this folder"
+    assert [problem.message for problem in read(path).warnings] == [message]
+    with pytest.raises(ConfigError, match=message):
+        read(path, for_run=True)
+    (folder / place).chmod(0o1777)  # as /tmp is: fine for what is there, not for what may come
+    assert bool(read(path).warnings) is (place == "rules.d")
+
+
 # secrets
 
 CANARY = "canary-7f3a"

@@ -35,6 +35,9 @@ def read(path: Path | str, *, for_run: bool = False) -> Config:
     root = _parse_file(path, report, for_run=for_run)
     parts = []
     directory = path.parent / "rules.d"
+    # where each may only touch his own (sticky), files of ours are safe; new ones are read in rules.d
+    _look_who_writes(path.parent, stat.S_ISVTX, report, for_run=for_run)
+    _look_who_writes(directory, 0, report, for_run=for_run)
     for part in sorted(directory.glob("*.yaml")) if directory.is_dir() else ():
         if part.exists() and not part.is_file():
             continue  # reading a pipe would wait for ever
@@ -82,6 +85,18 @@ def _parse_file(path: Path, report: Report, *, for_run: bool) -> Node | None:
     except ConfigError as exc:  # the next file may have problems of its own
         report.problems += exc.problems
         return None
+
+
+def _look_who_writes(folder: Path, excuse: int, report: Report, *, for_run: bool) -> None:
+    """Complain of a folder that everybody may write, unless a bit of its mode is an *excuse*."""
+    try:
+        mode = folder.stat().st_mode
+    except OSError:  # not there, or the files in it will tell
+        return
+    if stat.S_ISDIR(mode) and mode & stat.S_IWOTH and not mode & excuse:
+        complain = report.error if for_run else report.warn
+        whole = Mark(Source(str(folder)), 0, 0)
+        complain(whole, "everybody may put files into this folder", "chmod o-w it")
 
 
 def _parse(name: str, data: str | bytes, report: Report) -> Node | None:
