@@ -8,6 +8,7 @@ into what people call the time, `Clock.stamp` does the reverse for times that ot
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from hushd.core.readings import SECOND
@@ -90,12 +91,10 @@ def dated(transition: Transition, clock: Clock) -> Transition:
     return replace(transition, at=at, started=None if started is None else clock.civil(started))
 
 
-def _steady_ns() -> int:
-    """Return a time that nobody sets, and that goes on while the machine is suspended."""
-    return time.clock_gettime_ns(_STEADY)
-
-
-_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux has it
+#: Returns a time that nobody sets, and that (on Linux) goes on while the machine is suspended
+_steady_ns: Callable[[], int] = partial(
+    time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+)
 
 
 class WallClock:
@@ -148,12 +147,12 @@ class WallClock:
         A message that seems to have come well after the last look at the clock may be the
         first to show that it was set.
         """
-        at = received - self._shift
-        if at > self._last + SECOND:
+        at, last = received - self._shift, self._last
+        if at > last + SECOND:
             now = self._follow()
             at = min(received - self._shift, now)
-        self._last = max(at, self._last + 1)
-        return self._last
+        self._last = at = at if at > last else last + 1
+        return at
 
     def now(self) -> int:
         """Return the time now."""
