@@ -6,7 +6,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help test lint types tests fix demo bench torture install uninstall mosquitto systemd clean dev
+.PHONY: help test lint types tests fix demo bench torture soak install uninstall mosquitto strace systemd clean dev
 
 PYTHON := .venv/bin/python
 # a daemon such as mosquitto is in sbin, which not everybody has on the path
@@ -55,10 +55,11 @@ help:
 	@echo 'make fix       put right what ruff can put right, and format'
 	@echo 'make bench     time and memory beside recomputing, other libraries and a bare MQTT client'
 	@echo 'make torture   the long runs that make test leaves out'
+	@echo 'make soak      MINUTES=10 at work, with its memory printed'
 	@echo 'make install   as root: hushd as a systemd service, for good; make uninstall takes it away'
 	@echo 'make clean     remove what was built'
 
-test: dev mosquitto systemd
+test: dev mosquitto strace systemd
 	@failed=; \
 	for step in lint types tests; do \
 		$(MAKE) --no-print-directory "$$step" || failed="$$failed $$step"; \
@@ -79,8 +80,12 @@ tests: dev
 	@echo '== tests and docs'
 	@$(PYTHON) -m pytest -q -m 'not long' --cov --cov-report=term
 
-torture: dev mosquitto systemd
+torture: dev mosquitto strace systemd
 	@$(PYTHON) -m pytest -m long
+
+MINUTES ?= 10
+soak: dev mosquitto
+	@MINUTES=$(MINUTES) $(PYTHON) -m pytest -q -s tests/torture/test_soak.py
 
 fix: dev
 	@$(PYTHON) -m ruff check --fix .
@@ -158,6 +163,10 @@ uninstall:
 # systemd's own tool; systemd need not run for it.
 mosquitto:
 	$(call program,mosquitto,mosquitto,the MQTT broker mosquitto)
+
+# The power cuts are simulated over what the daemon asks of the kernel.
+strace:
+	$(call program,strace,strace,strace)
 
 systemd:
 	$(call program,systemd-analyze,systemd,systemd-analyze)

@@ -44,7 +44,7 @@ rules:
   # all rooms in one window: it shows whether the order of rooms among each other was kept
   house: {{watch: noise, each: [], measure: mean, over: 64 samples, info: {{above: 58, clear: 52}}}}
   # never raised: its window holds the whole sequence of a room
-  memory: {{watch: noise, measure: count, over: 200000 samples, info: {{above: 900000}}}}
+  memory: {{watch: noise, measure: count, over: {memory} samples, info: {{above: 900000}}}}
 """
 
 #: hears of every transition, as a journal does, and by HTTP
@@ -93,14 +93,22 @@ class Change(NamedTuple):
         )
 
 
-def write(folder: Path, port: int, url: str, store: str = "") -> Path:
-    """Write a configuration, with what it says of the store; return where it is."""
+def write(folder: Path, port: int, url: str, store: str = "", memory: int = 200_000) -> Path:
+    """Write a configuration; return where it is.
+
+    Args:
+        folder: Where to; with plugins beside it.
+        port: The broker's.
+        url: The receiver's.
+        store: What is said of the store.
+        memory: How many readings of each room are kept.
+    """
     plugins = folder / "plugins"
     plugins.mkdir(mode=0o755)
     (plugins / "witness.py").write_text(WITNESS)
     path = folder / "hushd.yaml"
     settings = f"store: {{{store}}}\n" if store else ""
-    path.write_text(CONFIG.format(port=port, url=url, store=settings))
+    path.write_text(CONFIG.format(port=port, url=url, store=settings, memory=memory))
     return path
 
 

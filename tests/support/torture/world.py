@@ -111,7 +111,13 @@ class World(NamedTuple):
 
 @contextmanager
 def world(
-    folder: Path, seed: int, *, store: str = "", rate: float = 250, mistake: str = "none"
+    folder: Path,
+    seed: int,
+    *,
+    store: str = "",
+    rate: float = 250,
+    memory: int = 200_000,
+    mistake: str = "none",
 ) -> Iterator[World]:
     """Let everybody begin."""
     chance = random.Random(seed)
@@ -121,7 +127,7 @@ def world(
         stack.callback(broker.stop)
         between = FaultProxy(broker.port)
         stack.callback(between.close)
-        story.write(folder, between.port, webhook.url, store)
+        story.write(folder, between.port, webhook.url, store, memory)
         daemon = Daemon(folder, mistake)
         stack.callback(daemon.close)
         eventually(
