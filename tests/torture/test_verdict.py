@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 from torture.story import END, TOO_MUCH, Change, Expected, Said, readings, understood, write
-from torture.verdict import Heard, judge, levels, repeated
+from torture.verdict import Heard, judge, judge_news, levels, repeated
 
 ROOM = (("room", "r1"),)
 UP = Change("mean", ROOM, "raised", 1, "warning", 61.0)
@@ -39,6 +39,23 @@ def test_each_mistake_is_seen(deliveries, lost, spurious, silent, misordered):
     verdict = judge([UP, DOWN, AGAIN, OTHER], deliveries)
     assert tuple(map(len, verdict)) == (lost, spurious, silent, misordered)
     assert verdict.sound == (not any([lost, spurious, silent, misordered]))
+
+
+@pytest.mark.parametrize(
+    ("deliveries", "lost", "spurious", "silent", "misordered"),
+    [
+        (heard(UP, DOWN, AGAIN, OTHER), 0, 0, 0, 0),
+        (heard(AGAIN, OTHER), 0, 0, 0, 0),  # what is over need not be told any more
+        (heard(UP, DOWN, OTHER), 1, 0, 0, 0),
+        (heard(UP, DOWN, AGAIN), 1, 0, 0, 0),
+        (heard(AGAIN, OTHER, AGAIN), 0, 0, 1, 0),
+        (heard(OTHER, AGAIN, DOWN, flagged=[2]), 1, 0, 0, 1),  # in the end they believe it is over
+        (heard(AGAIN, OTHER, STRANGE), 0, 1, 0, 0),
+    ],
+)
+def test_each_mistake_in_what_is_news_is_seen(deliveries, lost, spurious, silent, misordered):
+    verdict = judge_news([UP, DOWN, AGAIN, OTHER], deliveries)
+    assert tuple(map(len, verdict)) == (lost, spurious, silent, misordered)
 
 
 def test_levels_are_those_that_are_not_well():

@@ -35,6 +35,28 @@ class Verdict(NamedTuple):
 
 def judge(expected: Sequence[Change], heard: Sequence[Heard]) -> Verdict:
     """Return what was wrong with what a receiver of every transition has heard."""
+    first = dict.fromkeys(delivery.change for delivery in heard)
+    lost = [change for change in expected if change not in first]
+    return _verdict(lost, expected, heard)
+
+
+def judge_news(expected: Sequence[Change], heard: Sequence[Heard]) -> Verdict:
+    """Return what was wrong with what people have heard, who are told how things stand.
+
+    While they could not be reached they may have missed what came and went, but in the end
+    they know of each alert whether it is on.  Lost is the last change of an alert of which
+    they do not.
+    """
+    known = levels([delivery.change for delivery in heard])
+    lost = [
+        story[-1]
+        for alert, story in stories(expected).items()
+        if known.get(alert) != story[-1].severity
+    ]
+    return _verdict(lost, expected, heard)
+
+
+def _verdict(lost: list[Change], expected: Sequence[Change], heard: Sequence[Heard]) -> Verdict:
     due = set(expected)
     assert len(due) == len(expected)  # an episode cannot take the same turn twice
     first: dict[Change, None] = {}
@@ -45,7 +67,7 @@ def judge(expected: Sequence[Change], heard: Sequence[Heard]) -> Verdict:
         first.setdefault(delivery.change)
     came = stories(list(first))
     return Verdict(
-        [change for change in expected if change not in first],
+        lost,
         [change for change in first if change not in due],
         silent,
         [alert for alert, told in stories(expected).items() if _swapped(told, came.get(alert, []))],
