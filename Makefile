@@ -6,7 +6,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help test lint types tests fix demo bench torture soak install uninstall mosquitto strace systemd clean dev
+.PHONY: help test lint types tests fix demo bench torture soak install uninstall mosquitto strace systemd faketime clean dev
 
 PYTHON := .venv/bin/python
 # a daemon such as mosquitto is in sbin, which not everybody has on the path
@@ -59,7 +59,7 @@ help:
 	@echo 'make install   as root: hushd as a systemd service, for good; make uninstall takes it away'
 	@echo 'make clean     remove what was built'
 
-test: dev mosquitto strace systemd
+test: dev mosquitto strace systemd faketime
 	@failed=; \
 	for step in lint types tests; do \
 		$(MAKE) --no-print-directory "$$step" || failed="$$failed $$step"; \
@@ -170,6 +170,10 @@ strace:
 
 systemd:
 	$(call program,systemd-analyze,systemd,systemd-analyze)
+
+# sets the clock of one process and of no other
+faketime:
+	$(call program,faketime,faketime,faketime)
 
 # $(call program,COMMAND,PACKAGE,WORDS): see to it that COMMAND is there
 define program

@@ -214,11 +214,12 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def run(tmp_path) -> Iterator[Callable[..., Daemon]]:
-    """Return a function that runs the daemon with a configuration."""
+    """Return a function that runs the daemon with a configuration, in a folder for each."""
     with ExitStack() as stack:
 
-        def start(config: str, **environment: str) -> Daemon:
-            daemon = Daemon(tmp_path, config, **environment)
+        def start(config: str, folder: Path = tmp_path, **environment: str) -> Daemon:
+            folder.mkdir(exist_ok=True)
+            daemon = Daemon(folder, config, **environment)
             stack.callback(daemon.kill)
             return daemon
 
