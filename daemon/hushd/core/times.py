@@ -173,26 +173,20 @@ def _rfc3339(text: str, zone: tzinfo | None) -> int:
     if head[4::3] not in _SHAPES:
         raise ValueError(f"not a time: {_STAMP_HINT}")
     if tail == "Z" and head[17] != "6":  # the usual case, in a third of the time
-        try:
-            since = datetime.fromisoformat(head) - _EPOCH
-        except ValueError as exc:
-            raise ValueError(f"not a time: {exc}") from None
+        since = _since_epoch(head)
         return _believable((since.days * 86_400 + since.seconds) * SECOND)
     rest = _FRACTION_AND_ZONE.fullmatch(tail)
     if rest is None:
         raise ValueError(f"not a time: {_STAMP_HINT}")
     leap = SECOND if head.endswith(":60") else 0  # a leap second is the second after it
-    try:
-        civil = datetime.fromisoformat(f"{head[:17]}59" if leap else head)
-    except ValueError as exc:
-        raise ValueError(f"not a time: {exc}") from None
-    since = civil - _EPOCH
+    civil = f"{head[:17]}59" if leap else head
+    since = _since_epoch(civil)
     seconds = since.days * 86_400 + since.seconds
     fraction, utc, sign, hours, minutes = rest.groups()
     if utc is None and sign is None:
         if zone is None:
             raise ValueError("a time without an offset, and no time zone is configured")
-        offset = civil.replace(tzinfo=zone).utcoffset() or timedelta()
+        offset = (_EPOCH + since).replace(tzinfo=zone).utcoffset() or timedelta()
         seconds -= offset.days * 86_400 + offset.seconds
     elif sign:
         shift = int(hours) * 3_600 + int(minutes) * 60
@@ -201,3 +195,13 @@ def _rfc3339(text: str, zone: tzinfo | None) -> int:
     if fraction:
         at += int(fraction[:9].ljust(9, "0"))
     return _believable(at)
+
+
+def _since_epoch(civil: str) -> timedelta:
+    """Return how far a date and time without an offset is from the epoch."""
+    try:
+        return datetime.fromisoformat(civil) - _EPOCH
+    except ValueError as exc:
+        raise ValueError(f"not a time: {exc}") from None
+    except TypeError:  # Python takes "2025-03-22T22:15:Z" for a time with an offset
+        raise ValueError(f"not a time: {_STAMP_HINT}") from None
