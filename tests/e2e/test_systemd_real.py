@@ -1,0 +1,350 @@
+"""The unit under a real systemd: ready, watched over, reloaded, killed, stopped, shut in.
+
+`make install` puts it in place, and only what a caretaker has is used: systemctl, journalctl
+and `hushd`.  See real_systemd.py for the machine it runs on.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from time import time
+from typing import Any
+
+import pytest
+import real_systemd
+from real_systemd import Machine
+
+REPO = Path(__file__).resolve().parents[2]
+UNIT = "hushd.service"
+PYTHON = "/opt/hushd/bin/python"
+STATE = "/var/lib/private/hushd"
+
+pytestmark = pytest.mark.mosquitto
+
+CONFIG = """\
+version: 1
+mqtt: {host: 127.0.0.1}
+sensors:
+  noise: {topic: "home/{room}/noise"}
+notifiers:
+  evidence: {type: journal, path: evidence.jsonl}
+rules:
+  loud: {watch: noise, measure: min, over: 3 samples, min_samples: 3, warning: {above: 70}, notify: [evidence]}
+internal: {notify: []}
+"""
+
+#: publishes the messages that it reads
+PUBLISH = """
+import json, sys
+from paho.mqtt import publish
+publish.multiple(json.load(sys.stdin))
+"""
+
+#: a watchdog for people in a hurry
+HASTY = "[Service]\nWatchdogSec=3\nTimeoutAbortSec=1\nRestartSec=100ms\n"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory) -> Iterator[Machine]:
+    """Boot a machine, and install hushd there."""
+    real_systemd.need()
+    folder = tmp_path_factory.mktemp("machine")
+    tree = folder / "tree"
+    command = ["make", "--no-print-directory", "install", f"DESTDIR={tree}"]
+    done = subprocess.run(
+        command, cwd=REPO, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    with real_systemd.machine(folder / "root") as booted:
+        booted.put(tree, "/")
+        booted.run("systemctl", "daemon-reload")
+        yield booted
+
+
+class Service:
+    """hushd on that machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._since = f"@{time():.6f}"
+
+    def configure(self, text: str) -> None:
+        self.machine.write("/etc/hushd/hushd.yaml", text)
+
+    def drop_in(self, text: str) -> None:
+        self.machine.write(f"/etc/systemd/system/{UNIT}.d/test.conf", text)
+        self.machine.run("systemctl", "daemon-reload")
+
+    def do(self, verb: str) -> None:
+        self.machine.run("systemctl", verb, UNIT)
+
+    def show(self, name: str) -> str:
+        return self.machine.show(UNIT, name)
+
+    def journal(self, *matches: str) -> list[dict[str, Any]]:
+        return self.machine.journal("--since", self._since, "-u", UNIT, *matches)
+
+    def said(self) -> str:
+        return "\n".join(str(entry["MESSAGE"]) for entry in self.journal())
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.machine.run("hushd", "status", "--json"))
+        return found
+
+    def publish(self, *payloads: str, room: str = "attic", qos: int = 1) -> None:
+        """Publish once the daemon listens."""
+        self.machine.eventually(
+            lambda: self.status()["broker"]["connected"], what="it does not connect"
+        )
+        messages = [
+            {"topic": f"home/{room}/noise", "payload": payload, "qos": qos} for payload in payloads
+        ]
+        self.machine.run(PYTHON, "-c", PUBLISH, stdin=json.dumps(messages))
+
+    def told(self) -> list[str]:
+        """Return what the notifier has written: which rule, what, and where."""
+        path = self.machine.path(f"{STATE}/evidence.jsonl")
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [f"{r['rule']} {r['event']} {r['labels']['room']}" for r in map(json.loads, lines)]
+
+    def tells(self, *expected: str) -> None:
+        self.machine.eventually(
+            lambda: self.told() == list(expected), what=f"{expected}, not {self.told()}"
+        )
+
+    def restarted(self, times: int) -> None:
+        """Wait until systemd has begun it anew so often, and it is at work."""
+        self.machine.eventually(
+            lambda: self.show("NRestarts") == str(times) and self.show("ActiveState") == "active",
+            what="it is not started again",
+        )
+
+    def inside(self, *command: str, root: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run a command with the service's view of the files, and as its user or as root."""
+        pid = self.show("MainPID")
+        within = ["nsenter", "-t", pid, "-m", "--"]
+        if not root:
+            user = str(self.machine.path(f"/proc/{pid}").stat().st_uid)
+            within += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups"]
+        return self.machine.try_to(*within, *command)
+
+
+@pytest.fixture
+def service(machine) -> Iterator[Service]:
+    """Return hushd with CONFIG, not started; a broker is at work."""
+    machine.run("systemctl", "start", "mosquitto")
+    new = Service(machine)
+    new.configure(CONFIG)
+    yield new
+    machine.try_to("systemctl", "kill", "--signal=CONT", "mosquitto")
+    machine.run("systemctl", "stop", UNIT)
+    machine.try_to("systemctl", "reset-failed")
+    machine.run(
+        "sh",
+        "-c",
+        f"rm -rf {STATE}/* /etc/systemd/system/{UNIT}.d /etc/hushd/plugins.d /etc/hushd/secrets/*;"
+        "systemctl daemon-reload",
+    )
+
+
+# -- its life ------------------------------------------------------------------------------
+
+
+def test_it_is_ready_and_says_how_it_fares_though_there_is_no_broker(service):
+    service.machine.run("systemctl", "stop", "mosquitto")
+    service.drop_in(HASTY)
+    service.do("start")  # returns when it is ready
+    assert service.show("ActiveState") == "active"
+    assert service.show("StatusText").startswith("0 series, 0 alerts on")
+    service.machine.eventually(lambda: "broker" in service.show("StatusText"))
+    service.machine.run("systemctl", "start", "mosquitto")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    service.machine.eventually(lambda: service.show("StatusText").startswith("1 series, 1 alerts"))
+
+
+def test_a_configuration_that_is_not_sound_is_not_tried_again_and_again(service):
+    service.configure("version: 2\n")
+    assert service.machine.try_to("systemctl", "start", UNIT).returncode != 0
+    assert service.show("ActiveState") == "failed"
+    assert service.show("ExecMainStatus") == "78"
+    assert service.show("NRestarts") == "0"
+    assert "hushd.yaml:1:10: error:" in service.said()
+
+
+def test_a_reload_that_fails_says_so_and_leaves_the_rules_at_work(service):
+    service.do("start")
+    service.publish("80", "80")
+    service.configure(CONFIG.replace("above: 70", "abve: 70"))
+    done = service.machine.try_to("systemctl", "reload", UNIT)
+    assert done.returncode != 0
+    assert 'did you mean "above"' in service.said()
+    assert service.show("ActiveState") == "active"
+    service.publish("80")  # the third, for a window that was kept
+    service.tells("loud raised attic")
+
+    service.configure(CONFIG.replace("above: 70", "above: 90"))
+    service.do("reload")
+    service.tells("loud raised attic", "loud cleared attic")
+    assert service.show("NRestarts") == "0"
+
+
+def test_it_is_started_again_when_it_is_killed(service):
+    service.drop_in(HASTY)
+    service.do("start")
+    service.machine.run("systemctl", "kill", "--signal=KILL", UNIT)
+    service.restarted(1)
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+
+
+def test_it_takes_leave_in_time_though_broker_and_webhook_never_answer(service):
+    hole = (
+        "import socket, time; holes = [socket.create_server(('127.0.0.1', 8099))];"
+        "time.sleep(600)  # the kernel takes connections, nobody answers"
+    )
+    service.machine.run("systemd-run", "--unit=hole", PYTHON, "-c", hole)
+    service.configure(
+        CONFIG.replace(
+            "notifiers:", "notifiers:\n  hole: {type: webhook, url: 'http://127.0.0.1:8099/'}"
+        ).replace("notify: [evidence]", "notify: [evidence, hole]")
+    )
+    service.do("start")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    service.machine.run("systemctl", "kill", "--signal=STOP", "mosquitto")
+    service.machine.run("systemctl", "stop", UNIT, timeout=10)
+    assert service.show("Result") == "success"
+    assert service.show("ExecMainStatus") == "0"
+    service.machine.run("systemctl", "stop", "hole")
+
+
+# -- watched over --------------------------------------------------------------------------
+
+HANGING = '''\
+"""A decoder that stands still at a certain payload."""
+
+import threading
+
+from hushd.plugin import Decoder, Sample, hookimpl
+
+
+def stand_still(payload):
+    if payload == b"stuck":
+        threading.Event().wait()
+    return [Sample(float(payload))]
+
+
+@hookimpl
+def hushd_decoders():
+    yield Decoder("hanging", "hangs", lambda _: stand_still)
+'''
+
+
+def test_a_loop_that_is_stuck_is_taken_down_with_a_word_on_where(service):
+    service.machine.write("/etc/hushd/plugins.d/hanging.py", HANGING)
+    service.configure(
+        CONFIG.replace("sensors:", "plugins: {directory: plugins.d}\nsensors:").replace(
+            'noise"}', 'noise", value: hanging}'
+        )
+    )
+    service.drop_in(HASTY)
+    service.do("start")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    service.publish("stuck", qos=0)
+    service.restarted(1)
+    said = service.said()
+    assert "Fatal Python error: Aborted" in said
+    assert re.search(r'File "/etc/hushd/plugins.d/hanging.py", line \d+ in stand_still', said)
+
+
+def test_a_process_that_stands_still_is_taken_down(service):
+    service.drop_in(HASTY)
+    service.do("start")
+    service.machine.run("systemctl", "kill", "--signal=STOP", UNIT)
+    service.restarted(1)
+    assert "Watchdog timeout" in service.said()
+    assert service.status()["state"]  # it answers
+
+
+# -- shut in -------------------------------------------------------------------------------
+
+
+def test_its_user_exists_only_while_it_runs_and_owns_what_it_writes(service):
+    service.do("start")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    pid = service.show("MainPID")
+    user = service.machine.path(f"/proc/{pid}").stat().st_uid
+    assert 61184 <= user <= 65519  # the range that systemd lends from
+    state = service.machine.path(STATE)
+    assert state.stat().st_mode & 0o777 == 0o700
+    owners = {path.stat().st_uid for path in (state, *state.rglob("*"))}
+    assert owners == {user}
+    assert {path.stat().st_mode & 0o077 for path in state.rglob("*")} == {0}
+    assert service.inside("touch", f"{STATE}/here").returncode == 0
+    for elsewhere in ("/etc/hushd/here", "/usr/here", "/var/lib/here"):
+        assert service.inside("touch", elsewhere).returncode != 0, elsewhere
+        done = service.inside("touch", elsewhere, root=True)  # not for want of rights alone
+        assert "Read-only file system" in done.stderr, elsewhere
+    assert service.inside("ls", "/root").returncode != 0
+
+
+def test_a_secret_is_used_and_nobody_else_can_read_it(service):
+    secret = "correct horse battery staple"
+    machine = service.machine
+    machine.write("/etc/hushd/secrets/mqtt", secret, 0o600)
+    machine.write(
+        "/etc/mosquitto/closed.conf",
+        "listener 1884 127.0.0.1\npassword_file /etc/mosquitto/closed.pw\nuser mosquitto\n",
+    )
+    machine.run("mosquitto_passwd", "-c", "-b", "/etc/mosquitto/closed.pw", "hushd", secret)
+    machine.run("chown", "mosquitto", "/etc/mosquitto/closed.pw")
+    closed = ["mosquitto", "-c", "/etc/mosquitto/closed.conf"]
+    machine.run("systemd-run", "--unit=closed", *closed)
+    service.configure(
+        CONFIG.replace(
+            "host: 127.0.0.1",
+            "host: 127.0.0.1, port: 1884, username: hushd, password: {credential: mqtt}",
+        )
+    )
+    service.do("start")
+    machine.eventually(lambda: service.status()["broker"]["connected"])
+    assert "Permission denied" in service.inside("cat", "/etc/hushd/secrets/mqtt").stderr
+    handed = f"/run/credentials/{UNIT}/secrets_mqtt"
+    assert service.inside("cat", handed).stdout == secret
+    assert "not authorised" not in service.said()
+    assert secret not in service.said() + json.dumps(service.status())
+
+    machine.write("/etc/hushd/secrets/mqtt", "incorrect", 0o600)
+    service.do("restart")
+    machine.eventually(lambda: service.status()["broker"]["refused"] or "refused" in service.said())
+    assert not service.status()["broker"]["connected"]
+    machine.run("systemctl", "stop", "closed")
+
+
+def test_running_it_exposes_little(service):
+    service.do("start")
+    judged = service.machine.run("systemd-analyze", "security", "--no-pager", UNIT)
+    exposure = re.search(rf"exposure level for {UNIT}: ([\d.]+)", judged)
+    assert exposure is not None
+    assert float(exposure[1]) <= 1.2
+
+
+def test_its_journal_can_be_searched_by_what_happened(service):
+    service.do("start")
+    service.publish("80", "80", "80")
+    service.publish("80", "80", "80", room="hall")
+    service.tells("loud raised attic", "loud raised hall")
+    service.publish("not a number")
+    service.machine.eventually(lambda: service.journal("HUSHD_SENSOR=noise"))
+    (refused,) = service.journal("HUSHD_SENSOR=noise")
+    assert refused["HUSHD_TOPIC"] == "home/attic/noise"
+    assert refused["PRIORITY"] == "4"
+    changed = service.journal("HUSHD_EVENT=alert.changed", "HUSHD_RULE=loud")
+    rooms = [json.loads(entry["HUSHD_LABELS"])["room"] for entry in changed]
+    assert rooms == ["attic", "hall"]
+    assert service.journal("HUSHD_RULE=quiet") == []
