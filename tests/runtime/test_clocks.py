@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -387,6 +387,14 @@ def test_after_a_restart_of_the_machine_the_wall_clock_tells_the_time_away(machi
     assert clock.now() == machine.wall == NOON + DAY
 
 
+def test_where_runs_of_the_machine_have_no_names_the_wall_clock_tells_it_too(machine):
+    machine.boot = ""
+    mark = machine.clock().mark()
+    machine.work(HOUR)
+    machine.wall -= 60 * SECOND
+    assert machine.clock().resume(mark) == HOUR - 60 * SECOND
+
+
 def test_without_a_battery_the_time_away_is_not_counted_and_ages_are_right_later(machine):
     mark = machine.clock().mark()
     machine.restart(0, wall=0)
@@ -497,6 +505,7 @@ def test_a_transition_is_dated_as_people_call_the_time(machine, step):
     assert told.at == told.started == machine.wall
     assert (told.id, told.event, told.episode) == (raised.id, raised.event, raised.episode)
     assert (told is raised) is (step == 0)  # nothing to be done, as nearly always
+    assert dated(replace(raised, started=None), clock).started is None
 
 
 # -- other clocks ------------------------------------------------------------------------------

@@ -73,7 +73,11 @@ class Clock(Protocol):
         """Return the wall time, as it is counted now, of what was *at* that engine time."""
 
     def look(self) -> Sequence[News]:
-        """Return what was noticed since the last look."""
+        """Return what was noticed since the last look.
+
+        To be called once a second, and before the engine is advanced: who knows that the
+        machine slept can keep the engine from taking that for the sensors' silence.
+        """
 
     def mark(self) -> dict[str, Any]:
         """Return what `resume` needs after a restart, ready for JSON."""
@@ -168,7 +172,7 @@ class WallClock:
         return at + self._shift
 
     def look(self) -> Sequence[News]:
-        """Return what was noticed since the last look; to be called once a second."""
+        """Return what was noticed since the last look."""
         self.now()
         self.why = self._doubt()
         trusted = not self.why
@@ -231,7 +235,7 @@ class WallClock:
         if not (_plausible(steady) and _plausible(wall) and (known is None or _plausible(known))):
             self._news.append(Forgotten("the times of the last run cannot be true"))
             return 0
-        if mark.get("boot") == self._boot:
+        if self._boot and mark.get("boot") == self._boot:
             away = self._seen - steady
             if away < 0:
                 self._news.append(Forgotten("the last run seems to be yet to come"))

@@ -1,0 +1,46 @@
+"""When the wall clock is not to be believed, in the words that people read."""
+
+import pytest
+
+from hushd.core.readings import SECOND
+from hushd.runtime import trust
+from hushd.runtime.trust import RELEASED, doubt
+
+MINUTE = 60 * SECOND
+DAY = 24 * 60 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("wall", "known", "synchronised", "why"),
+    [
+        (RELEASED, None, False, ""),
+        (RELEASED - 1, None, True, "it shows {wall}, before this hushd was released"),
+        (RELEASED + DAY, RELEASED + DAY, False, ""),
+        (RELEASED + DAY, RELEASED + DAY + MINUTE, False, ""),  # as a time server may set it back
+        (RELEASED + DAY, RELEASED + 2 * DAY, False, "it shows {wall}, but it was {known} already"),
+        (RELEASED + DAY, RELEASED + 2 * DAY, True, ""),  # what was known was wrong
+    ],
+)
+def test_doubt(wall, known, synchronised, why):
+    minutes = {"wall": trust._minute(wall), "known": trust._minute(known or 0)}
+    assert doubt(wall, known, lambda: synchronised) == why.format(**minutes)
+
+
+def test_times_are_said_to_the_minute():
+    assert doubt(1_549_681_445 * SECOND + 678, None, bool).startswith(
+        "it shows 2019-02-09T03:04:00Z,"
+    )
+
+
+def test_a_time_server_leaves_a_file(tmp_path, monkeypatch):
+    mark = tmp_path / "synchronized"
+    monkeypatch.setattr(trust, "_SYNCHRONIZED", mark)
+    assert not trust.synchronised()
+    mark.touch()
+    assert trust.synchronised()
+
+
+def test_where_runs_of_the_machine_have_no_names_there_is_none(tmp_path, monkeypatch):
+    assert trust.boot_id() == trust.boot_id() != ""
+    monkeypatch.setattr(trust, "_BOOT", tmp_path / "gone")
+    assert trust.boot_id() == ""
