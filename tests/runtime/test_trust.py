@@ -1,5 +1,7 @@
 """When the wall clock is not to be believed, in the words that people read."""
 
+from pathlib import Path
+
 import pytest
 
 from hushd.core.readings import SECOND
@@ -40,7 +42,17 @@ def test_a_time_server_leaves_a_file(tmp_path, monkeypatch):
     assert trust.synchronised()
 
 
-def test_where_runs_of_the_machine_have_no_names_there_is_none(tmp_path, monkeypatch):
-    assert trust.boot_id() == trust.boot_id() != ""
-    monkeypatch.setattr(trust, "_BOOT", tmp_path / "gone")
+def test_a_run_of_the_machine_has_one_name_whoever_says_it(tmp_path, monkeypatch):
+    file = tmp_path / "boot_id"
+    file.write_text("41ecf0e1-9441-41e1-8ec0-310b2f875e6f\n")
+    monkeypatch.setattr(trust, "_BOOT", file)
+    assert trust.boot_id() == "41ecf0e1944141e18ec0310b2f875e6f"
+    file.unlink()
     assert trust.boot_id() == ""
+    monkeypatch.setenv("HUSHD_BOOT_ID", "41ecf0e1944141e18ec0310b2f875e6f")  # systemd's %b
+    assert trust.boot_id() == "41ecf0e1944141e18ec0310b2f875e6f"
+
+
+def test_the_unit_passes_that_name_on():
+    unit = Path(__file__).parents[2] / "systemd/hushd.service"
+    assert "\nEnvironment=HUSHD_BOOT_ID=%b\n" in unit.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ The kernel could be asked whether it is synchronised, but the service may not as
 sets the clock is noticed by :class:`~hushd.runtime.clocks.WallClock`, for it is set in a leap.
 """
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,11 +44,15 @@ def synchronised() -> bool:
 
 
 def boot_id() -> str:
-    """Return what names this run of the machine; "" where there is no such thing."""
+    """Return what names this run of the machine; "" where there is no such thing.
+
+    The service may not read the kernel's file (``ProcSubset=pid``); its unit passes it on.
+    """
     try:
-        return _BOOT.read_text(encoding="ascii").strip()
+        name = os.environ.get("HUSHD_BOOT_ID") or _BOOT.read_text(encoding="ascii")
     except OSError:
         return ""
+    return name.strip().replace("-", "")
 
 
 def _minute(at: int) -> str:
