@@ -18,8 +18,9 @@ from hushd.config.records import Mqtt
 from hushd.runtime import framing
 from hushd.runtime.connection import Pauses, Will
 from hushd.runtime.inbox import Inbox
-from hushd.runtime.messages import Connected, Disconnected, Event, Message
+from hushd.runtime.messages import Connected, Disconnected, Dropped, Event, Message
 from hushd.runtime.mqtt import MqttSource
+from hushd.runtime.overflow import COUNTER
 from hushd.runtime.sessions import Memory
 
 REPO = Path(__file__).resolve().parents[2]
@@ -48,12 +49,19 @@ def connect(ingest) -> Iterator[Callable[..., Scene]]:
             pauses: Pauses = QUICK,
             memory: Memory | None = None,
             will: Will | None = None,
+            expiry: int = 86_400 * 10**9,
             **manners: Any,
         ) -> Scene:
             broker, inbox, diary = FakeBroker(**manners), Inbox(100), Diary()
             stack.callback(broker.close)
             source = MqttSource(
-                Mqtt("127.0.0.1", broker.port, keepalive=5 * 10**9, ingest=ingest),
+                Mqtt(
+                    "127.0.0.1",
+                    broker.port,
+                    keepalive=5 * 10**9,
+                    session_expiry=expiry,
+                    ingest=ingest,
+                ),
                 filters,
                 inbox,
                 diary,
@@ -79,6 +87,11 @@ def taken(inbox: Inbox, number: int) -> list[Message]:
     return found
 
 
+def asked(broker: FakeBroker) -> list[bytes]:
+    """Return the subscriptions to what sensors read."""
+    return [body for body in broker.kinds(SUBSCRIBE) if COUNTER.encode() not in body]
+
+
 # -- what is asked of the broker -----------------------------------------------------------
 
 
@@ -93,14 +106,14 @@ def test_it_asks_for_a_kept_session_and_for_no_more_than_it_can_hold(connect):
 
 def test_one_subscription_for_each_filter_at_qos_1(connect):
     broker, *_ = connect()
-    (body,) = eventually(lambda: broker.kinds(SUBSCRIBE))
+    (body,) = eventually(lambda: asked(broker))
     # at most QoS 1; retained messages for a new subscription only
     assert body[3:] == b"\x00\x0chome/+/noise\x11"
 
 
 def test_a_filter_that_another_covers_is_not_asked_for(connect):
     broker, *_ = connect(("home/#", "home/+/noise", "yard"))
-    (body,) = eventually(lambda: broker.kinds(SUBSCRIBE))
+    (body,) = eventually(lambda: asked(broker))
     assert body[3:] == b"\x00\x06home/#\x11\x00\x04yard\x11"
 
 
@@ -134,7 +147,7 @@ def test_in_3_1_1_a_kept_session_is_not_subscribed_again(connect, tmp_path):
     memory.keep(["home/+/noise"])
     broker, _, _, diary = connect(memory=memory, five=False, present=True)
     diary.wait_for("mqtt.connected")
-    assert broker.kinds(SUBSCRIBE) == []
+    assert asked(broker) == []
 
 
 # -- messages ------------------------------------------------------------------------------
@@ -150,17 +163,16 @@ def test_a_topic_that_is_not_utf8_survives_and_stops_nothing(connect):
     assert source.failures == 0
 
 
-def test_w33_what_a_callback_raises_costs_one_message(connect, ingest, monkeypatch):
+def test_w33_what_a_callback_raises_costs_one_message(connect, monkeypatch):
     broker, source, inbox, diary = connect()
-    name = "offer_all" if ingest == "bulk" else "offer"
-    offer = getattr(inbox, name)
+    offer_all = inbox.offer_all
 
-    def picky(message: Message | list[Message]) -> None:
-        if (message[0] if isinstance(message, list) else message).payload == b"13":
+    def picky(messages: list[Message]) -> None:
+        if messages[0].payload == b"13":
             raise RuntimeError("thirteen")
-        offer(message)
+        offer_all(messages)
 
-    monkeypatch.setattr(inbox, name, picky)
+    monkeypatch.setattr(inbox, "offer_all", picky)
     broker.send(publish(b"home/a/noise", b"13"))
     diary.wait_for("mqtt.callback_failed")
     broker.send(publish(b"home/a/noise", b"14"))
@@ -208,6 +220,31 @@ def test_a_message_of_a_lost_connection_is_not_acknowledged_on_the_next(connect)
     batch += taken(inbox, 1)
     source.acknowledge(batch)
     eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x08"])
+
+
+def test_a_copy_on_the_same_connection_is_not_acknowledged_twice(connect):
+    # the second acknowledgement would meet what comes next under the identifier
+    broker, source, inbox, _ = connect(five=False)
+    message = publish(b"home/a/noise", b"1", packet=7, five=False)
+    copy = publish(b"home/a/noise", b"1", packet=7, five=False, again=True)
+    broker.send(message, copy, publish(b"home/a/noise", b"2", packet=7, five=False))
+    first, second, third = taken(inbox, 3)
+    source.acknowledge([second])
+    source.acknowledge([first])
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x07"])
+    source.acknowledge([third])
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x07"] * 2)
+
+
+def test_a_copy_on_the_next_connection_is_acknowledged(connect):
+    broker, source, inbox, _ = connect(present=True)
+    broker.send(publish(b"home/a/noise", b"1", packet=7))
+    batch = taken(inbox, 1)
+    broker.hang_up()
+    broker.send(publish(b"home/a/noise", b"1", packet=7, again=True))
+    batch += taken(inbox, 1)
+    source.acknowledge(batch)
+    eventually(lambda: broker.kinds(PUBACK) == [b"\x00\x07"])
 
 
 # -- the connection ------------------------------------------------------------------------
@@ -270,7 +307,7 @@ def test_the_loop_hears_of_the_connection(connect):
     heard: list[Event | None] = [inbox.take(10)]
     broker.hang_up()
     heard += [inbox.take(10), inbox.take(10)]
-    assert heard[0] == heard[2] == Connected()
+    assert (heard[0], heard[2]) == (Connected(), Connected(kept=False))
     assert isinstance(heard[1], Disconnected)
     assert diary.wait_for("mqtt.disconnected")["reason"] == "the broker closed the connection"
 
@@ -357,7 +394,7 @@ def test_a_name_server_that_hangs_holds_up_only_its_own_thread(monkeypatch):
 
 
 def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect, monkeypatch):
-    broker, source, inbox, diary = connect()
+    broker, source, inbox, diary = connect(present=True)
     assert inbox.take(10) == Connected()
 
     def explode(*args: object) -> None:
@@ -376,7 +413,7 @@ def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect, monkeypatc
 
 
 def test_w40_a_network_thread_that_died_all_the_same_is_replaced(connect, monkeypatch):
-    broker, source, inbox, diary = connect()
+    broker, source, inbox, diary = connect(present=True)
     assert inbox.take(10) == Connected()
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     messages = source.messages
@@ -425,7 +462,7 @@ def test_a_refused_subscription_is_said_once_and_asked_for_again(connect):
     assert (fields["filter"], fields["reason"]) == ("home/+/noise", "Not authorized")
     assert source.refused == ["home/+/noise"]
     source._connection.wake()
-    eventually(lambda: (source._connection.wake(), len(broker.kinds(SUBSCRIBE)) >= 3)[1])
+    eventually(lambda: (source._connection.wake(), len(asked(broker)) >= 3)[1])
     assert len(diary.all("mqtt.subscription_refused")) == 1
     broker.granted = 1
     eventually(lambda: (source._connection.wake(), source.refused == [])[1])
@@ -443,7 +480,7 @@ def test_w30_what_a_kept_session_holds_and_nobody_wants_is_unsubscribed(connect,
     broker, _, _, diary = connect(("b/#",), memory=Memory(path, "h", Diary()), present=True)
     diary.wait_for("mqtt.connected")
     assert [body[3:] for body in broker.kinds(UNSUBSCRIBE)] == [b"\x00\x03a/#"]
-    assert [body[3:] for body in broker.kinds(SUBSCRIBE)] == [b"\x00\x03b/#\x11"]
+    assert [body[3:] for body in asked(broker)] == [b"\x00\x03b/#\x11"]
     assert Memory(path, "h", Diary()).filters == {"b/#"}
 
 
@@ -454,7 +491,7 @@ def test_w30_filters_change_while_it_runs(connect, tmp_path):
     source.change(["b/#", "c"])
     eventually(lambda: Memory(path, "h", Diary()).filters == {"b/#", "c"})
     assert [body[3:] for body in broker.kinds(UNSUBSCRIBE)] == [b"\x00\x03a/#"]
-    assert broker.kinds(SUBSCRIBE)[1][3:] == b"\x00\x03b/#\x11"
+    assert asked(broker)[1][3:] == b"\x00\x03b/#\x11"
     assert len(broker.kinds(CONNECT)) == 1
 
 
@@ -465,17 +502,107 @@ def test_a_refused_filter_is_not_remembered_as_held(connect, tmp_path):
     eventually(lambda: Memory(path, "h", Diary()).filters == frozenset())
 
 
-def test_a_session_that_the_broker_forgot_is_said(connect, tmp_path):
+def test_g5_a_session_that_the_broker_forgot_is_said_and_told(connect, tmp_path):
     memory = Memory(tmp_path / "memory", "h", Diary())
     memory.keep(["home/+/noise"])
-    *_, diary = connect(memory=memory, present=False)
+    _, _, inbox, diary = connect(memory=memory, present=False)
     assert "gone" in diary.wait_for("mqtt.session_lost")["hint"]
+    assert inbox.take(10) == Connected(kept=False)
+
+
+def test_a_loss_that_did_not_reach_the_store_is_told_again_after_a_restart(connect, tmp_path):
+    path = tmp_path / "memory"
+    Memory(path, "h", Diary()).keep(["home/+/noise"])
+    _, source, inbox, _ = connect(memory=Memory(path, "h", Diary()), present=False)
+    assert inbox.take(10) == Connected(kept=False)
+    source.stop()  # as the end of a process before the commit
+    _, source, inbox, _ = connect(memory=Memory(path, "h", Diary()), present=True)
+    assert inbox.take(10) == Connected(kept=False)
+    source.recorded()
+    source.stop()
+    _, _, inbox, _ = connect(memory=Memory(path, "h", Diary()), present=True)
+    assert inbox.take(10) == Connected()
 
 
 def test_the_first_session_is_not_a_lost_one(connect):
-    *_, diary = connect()
+    _, _, inbox, diary = connect()
     diary.wait_for("mqtt.connected")
     assert diary.all("mqtt.session_lost") == []
+    assert inbox.take(10) == Connected()
+
+
+def test_without_a_session_none_is_lost(connect):
+    broker, _, inbox, diary = connect(expiry=0)
+    assert inbox.take(10) == Connected()
+    broker.hang_up()
+    assert isinstance(inbox.take(10), Disconnected)
+    assert inbox.take(10) == Connected()
+    assert diary.all("mqtt.session_lost") == []
+
+
+# -- what the broker has dropped -----------------------------------------------------------
+
+
+def counted(number: int) -> bytes:
+    return publish(COUNTER.encode(), b"%d" % number)
+
+
+def test_what_the_broker_drops_is_told_and_is_no_message(connect):
+    broker, _, inbox, _ = connect()
+    broker.send(counted(5), counted(5), counted(12), publish(b"home/a/noise", b"1"))
+    news = [inbox.take(10) for _ in range(3)]
+    assert news[:2] == [Connected(), Dropped(7)]
+    assert [m.payload for m in news[2]] == [b"1"]
+
+
+def test_what_the_broker_drops_is_asked_for_on_each_return_as_it_stands(connect):
+    broker, *_ = connect(present=True)
+
+    def wishes() -> list[bytes]:
+        return [body for body in broker.kinds(SUBSCRIBE) if COUNTER.encode() in body]
+
+    eventually(wishes)
+    broker.hang_up()
+    for body in eventually(lambda: len(wishes()) == 2 and wishes()):
+        assert body[-1] == 0  # QoS 0; what the broker keeps is wanted
+
+
+@pytest.mark.parametrize("payload", [b"", b"many", b"-1", b"1.5", b"9" * 400])
+def test_a_count_that_is_none_is_not_heeded(connect, payload):
+    broker, source, inbox, _ = connect()
+    broker.send(publish(COUNTER.encode(), payload) if len(payload) < 50 else b"", counted(1))
+    broker.send(counted(2))
+    assert [inbox.take(10), inbox.take(10)] == [Connected(), Dropped(1)]
+    assert source.failures == 0
+
+
+def test_a_user_who_may_not_read_the_count_hears_nothing_of_it(connect):
+    broker, source, _, diary = connect(granted=0x87)
+    diary.wait_for("mqtt.connected")
+    eventually(lambda: source._overflow._packet is None and len(broker.kinds(SUBSCRIBE)) >= 2)
+    assert source.refused == ["home/+/noise"]
+    assert [fields["filter"] for fields in diary.all("mqtt.subscription_refused")] == source.refused
+
+
+def test_a_sensor_may_read_the_count_too(connect):
+    broker, _, inbox, diary = connect(("$SYS/broker/#",))
+    diary.wait_for("mqtt.connected")
+    broker.send(counted(5))
+    assert [m.payload for m in taken(inbox, 1)] == [b"5"]
+    broker.send(counted(6))
+    assert inbox.take(10) == Dropped(1)
+    assert [m.payload for m in taken(inbox, 1)] == [b"6"]
+    assert not [body for body in broker.kinds(SUBSCRIBE) if COUNTER.encode() in body]
+
+
+def test_a_broker_that_hangs_up_on_who_asks_for_the_count_is_not_asked_for_ever(connect):
+    broker, source, inbox, diary = connect(shy=COUNTER.encode(), present=True)
+    diary.wait_for("mqtt.connected", times=3)
+    broker.send(publish(b"home/a/noise", b"1", packet=7))
+    source.acknowledge(taken(inbox, 1))
+    eventually(lambda: broker.kinds(PUBACK))
+    assert len(broker.kinds(CONNECT)) == 3
+    assert len(broker.kinds(SUBSCRIBE)) - len(asked(broker)) == 2
 
 
 # -- by the chunk, or one by one --------------------------------------------------------------

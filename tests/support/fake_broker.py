@@ -33,6 +33,7 @@ class FakeBroker:
             None: it hangs up instead.
         present: Whether it says that it kept the session.
         deaf: It accepts, and then never answers.
+        shy: It hangs up on who names this filter.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class FakeBroker:
         five: bool | None = True,
         present: bool = False,
         deaf: bool = False,
+        shy: bytes = b"",
     ) -> None:
         self.seen: list[tuple[int, bytes]] = []
         self.code = code
@@ -51,11 +53,13 @@ class FakeBroker:
         self.puback = 0  # what it answers to PUBLISH
         self._five = five
         self._deaf = deaf
+        self._shy = shy
         self._speaks = 5
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         self._peer: socket.socket | None = None
         self._subscribed = threading.Event()
+        self._manners = threading.Lock()  # it does not answer and hang up at once
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -73,8 +77,10 @@ class FakeBroker:
         """End the connection, once the client has subscribed."""
         assert self._subscribed.wait(10)
         assert self._peer is not None
-        self._subscribed.clear()
-        self._peer.shutdown(socket.SHUT_RDWR)
+        with self._manners:
+            self._subscribed.clear()
+            with suppress(OSError):  # the client was first
+                self._peer.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End."""
@@ -110,12 +116,16 @@ class FakeBroker:
             peer.sendall(bytes([0x20, 2 + len(tail), flags, self.code]) + tail)
             return not self.code
         if kind in {SUBSCRIBE, UNSUBSCRIBE}:
+            if self._shy and self._shy in body:
+                self._subscribed.clear()
+                return False
             filters = _filters(body, five=five, options=kind == SUBSCRIBE)
             codes = bytes([self.granted if kind == SUBSCRIBE else 0] * filters)
             answer = body[:2] + (b"\x00" if five else b"")
             answer += codes if five or kind == SUBSCRIBE else b""
-            peer.sendall(bytes([0x90 if kind == SUBSCRIBE else 0xB0, len(answer)]) + answer)
-            self._subscribed.set()
+            with self._manners:
+                peer.sendall(bytes([0x90 if kind == SUBSCRIBE else 0xB0, len(answer)]) + answer)
+                self._subscribed.set()
         elif kind == PINGREQ:
             peer.sendall(b"\xd0\x00")
         elif kind & 0xF0 == PUBLISH and kind & 0x06:

@@ -59,6 +59,14 @@ class Broker:
         """Tell the broker that it need not send these messages again."""
         self._source.acknowledge(batch)
 
+    def recorded(self) -> None:
+        """Take note that messages are missing is in the store: once for each such event.
+
+        These are ``Connected`` with *kept* False, and ``Dropped``.  Until then they are
+        announced again after a restart.
+        """
+        self._source.recorded()
+
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
         """Return once the broker has it.
 
@@ -96,14 +104,13 @@ class Broker:
         name = sessions.client_id(mqtt, config.site.name)
         status = f"hushd/{name}/status" if mqtt.status_topic is None else mqtt.status_topic
         publisher = Publisher(mqtt, f"{name}-pub", log, status=status)
-        path = self._state / MEMORY if mqtt.session_expiry else None
         source = MqttSource(
             mqtt,
             _filters(config),
             self._inbox,
             log,
             client_id=name,
-            memory=sessions.Memory(path, f"{name} at {mqtt.host}:{mqtt.port}", log),
+            memory=sessions.Memory(self._state / MEMORY, f"{name} at {mqtt.host}:{mqtt.port}", log),
             will=Will(status, OFFLINE) if status else None,
             payload=config.limits.payload,
             waiting=config.limits.inbox,

@@ -23,6 +23,8 @@ from hushd.runtime.connection import Connection, Link, Pauses, Will
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.logs import Log
 from hushd.runtime.messages import Connected, Disconnected, Message
+from hushd.runtime.overflow import TOPIC, Overflow
+from hushd.runtime.redelivery import Copies
 from hushd.runtime.sessions import Memory, distinct
 
 HEADROOM = 65_536 + 1024  # bytes of a packet beside its payload: a long topic, properties
@@ -59,7 +61,7 @@ class MqttSource:
         inbox: Where messages and news of the connection go.
         log: Where to say what is wrong.
         client_id: The name of the session at the broker.
-        memory: The filters that the session may hold from before.
+        memory: What is known of the session from before.
         will: What the broker says when we are gone without a word.
         payload: The longest payload that is read, in bytes.
         waiting: How many messages may wait to be judged.
@@ -89,13 +91,14 @@ class MqttSource:
         self._log = log.bind(broker=f"{mqtt.host}:{mqtt.port}")
         self._kept = mqtt.session_expiry > 0
         self._memory = memory or Memory(None, "", log)
+        self._overflow = Overflow(self._memory, inbox.announce)
+        self._copies = Copies()
         self._greeted = greeted
         self._pauses = pauses or Pauses()
         self._number = 0  # of the connection; a packet identifier means something on its own only
         self._up = False
         self._present = False  # the broker kept our session
         self._settled = False  # it has answered our subscriptions
-        self._known = False  # a session of ours was seen
         self._done: deque[tuple[int, list[int]]] = deque()  # what may be acknowledged
         self._asked: dict[int, list[str]] = {}  # filters by packet, until the broker answers
         self._left: set[int] = set()  # packets that unsubscribe, until the broker answers
@@ -147,6 +150,10 @@ class MqttSource:
             self._done.append((number, packets))
             self._connection.wake()
 
+    def recorded(self) -> None:
+        """Take note that a Connected without its session, or a Dropped, is in the store."""
+        self._memory.recorded()
+
     def watch(self) -> None:
         """Begin anew if the network thread has died; called by the loop now and then."""
         self._connection.watch()
@@ -181,14 +188,19 @@ class MqttSource:
         self._asked.clear()
         self._left.clear()
         self._granted.clear()
-        held = self._memory.filters if present else frozenset()
-        if self._kept and not present and (self._known or self._memory.filters):
+        self._copies = Copies()
+        kept = True
+        if self._kept:
+            kept = self._memory.greeted(present=present)
+        else:
+            self._memory.forget()
+        held = self._memory.filters
+        if not kept:
             self._log.warning(
                 "mqtt.session_lost",
                 hint="messages sent while we were away are gone: does the broker keep sessions, "
                 "and for long enough?",
             )
-        self._known = True
         self._keep_all(held)
         five = self._connection.link.protocol == "5"
         # 3.1.1 sends what it kept again for each subscription, so only what is new is asked for
@@ -199,21 +211,25 @@ class MqttSource:
         self._retry_at = time.monotonic() + self._pauses.refused
         if not self._connection.stopping:
             self._up = True
-            self._inbox.announce(Connected())
+            self._inbox.announce(Connected(kept=kept))
         self._present, self._settled = present, False
-        self._settle()
+        self._settle(client)
         self._greeted()
 
     @_cannot_raise
     def messages(self, packets: list[framing.Packet]) -> None:
         """Put messages that came together into the inbox."""
         arrived, number = time.time_ns(), self._number
-        self._inbox.offer_all(
-            [
-                Message(topic, payload, arrived, qos, retain, packet, number, again)
-                for topic, payload, qos, retain, packet, again in packets
-            ]
-        )
+        fresh = self._copies.fresh
+        batch = []
+        for topic, payload, qos, retain, packet, again in packets:
+            if topic == TOPIC and self._overflow.takes(payload):
+                continue
+            # number 0: it is a copy, whose acknowledgement is not sent
+            own = number if not qos or fresh(packet, payload, again) else 0
+            batch.append(Message(topic, payload, arrived, qos, retain, packet, own, again))
+        if batch:
+            self._inbox.offer_all(batch)
 
     def turn(self, client: paho.Client) -> bytes:
         """Return the acknowledgements that are due; ask for what is new, or was refused."""
@@ -224,7 +240,9 @@ class MqttSource:
             self._keep_all(held)
             self._ask(client, self._filters - held)
             self._leave(client, held)
-            self._settle()
+            if self._settled:
+                self._attend(client)
+            self._settle(client)
         if self._refused and time.monotonic() > self._retry_at:
             self._retry_at = time.monotonic() + self._pauses.refused
             self._ask(client, self._refused)
@@ -239,6 +257,7 @@ class MqttSource:
 
     def parted(self, reason: str) -> None:
         """Tell the loop."""
+        self._overflow.parted()
         if self._up:
             self._up = False
             self._inbox.announce(Disconnected(reason))
@@ -282,7 +301,11 @@ class MqttSource:
             if packet is not None:
                 self._asked[packet] = names
 
-    def _settle(self) -> None:
+    def _attend(self, client: paho.Client) -> None:
+        five = self._connection.link.protocol == "5"
+        self._overflow.attend(client, self._filters, five=five)
+
+    def _settle(self, client: paho.Client) -> None:
         """Write down what the session holds, once the broker has answered everything."""
         if self._asked or self._left:
             return
@@ -296,6 +319,7 @@ class MqttSource:
                 session="kept" if self._present else "new",
                 filters=sorted(self._granted),
             )
+            self._attend(client)
 
     @_cannot_raise
     def _on_subscribe(
@@ -306,6 +330,7 @@ class MqttSource:
         reasons: list[ReasonCode],
         properties: Any,
     ) -> None:
+        self._overflow.answered(packet)
         for name, reason in zip(self._asked.pop(packet, ()), reasons, strict=False):
             if reason.is_failure:
                 if name not in self._refused:
@@ -328,7 +353,7 @@ class MqttSource:
                     filter=name,
                     hint="the broker grants QoS 0 only: what is sent while we are away is lost",
                 )
-        self._settle()
+        self._settle(client)
 
     @_cannot_raise
     def _on_unsubscribe(
@@ -340,23 +365,20 @@ class MqttSource:
         properties: Any,
     ) -> None:
         self._left.discard(packet)
-        self._settle()
+        self._settle(client)
 
     @_cannot_raise
     def _on_message(self, client: paho.Client, userdata: Any, message: paho.MQTTMessage) -> None:
         self._connection.progress += 1
-        self._inbox.offer(
-            Message(
-                message._topic,  # noqa: SLF001  .topic raises on ill-formed UTF-8
-                bytes(message.payload),
-                time.time_ns(),
-                message.qos,
-                message.retain,
-                message.mid,
-                self._number,
-                message.dup,
-            )
+        packet = framing.Packet(
+            message._topic,  # noqa: SLF001  .topic raises on ill-formed UTF-8
+            bytes(message.payload),
+            message.qos,
+            message.retain,
+            message.mid,
+            message.dup,
         )
+        self.messages([packet])
 
 
 _PUBACK = struct.Struct("!HH").pack

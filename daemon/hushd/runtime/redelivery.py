@@ -103,3 +103,23 @@ class Ring:
         self._number += 1
         self._fingerprints[packet] = crc
         self._noted[packet] = self._number
+
+
+class Copies:
+    """Tells, on one connection, a message from a copy of it that came on the same one.
+
+    Some brokers of MQTT 3.1.1 grow impatient and send a message again while its
+    acknowledgement is due.  One acknowledgement settles both; a second one could meet the
+    next message under the identifier, before that one is committed.  So the copy gets none.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q", bytes(8 * IDENTIFIERS))  # 0: nothing came yet
+
+    def fresh(self, packet: int, payload: bytes, again: bool) -> bool:
+        """Take note of a message of QoS 1; say whether it needs an acknowledgement of its own."""
+        digest = ~hash(payload)  # never 0, as no hash is -1
+        if again and self._hashes[packet] == digest:
+            return False
+        self._hashes[packet] = digest
+        return True
