@@ -80,9 +80,16 @@ class NotifierConfig:
 
     def secrets(self) -> tuple[str, ...]:
         """Return the texts that must not be shown, should a plugin speak of them."""
-        return tuple(
-            secret.reveal() for secret in _secrets(self.options.values()) if not secret.missing
-        )
+        found = [secret for secret in _secrets(self.options.values()) if not secret.missing]
+        # a header or a variable may be one although it stands in the configuration
+        plain = [
+            inner
+            for value in self.options.values()
+            if isinstance(value, Mapping)
+            for inner in value.values()
+            if isinstance(inner, str)
+        ]
+        return (*(secret.reveal() for secret in found), *plain)
 
 
 def _revealed(value: Any) -> Any:
