@@ -1,11 +1,18 @@
 """Brokers come late, go away, and say no; the daemon holds on and says what is wrong."""
 
+import os
+import shutil
 import signal
+from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.mosquitto
+
+REPO = Path(__file__).resolve().parents[2]
 
 CONFIG = """\
 version: 1
@@ -22,6 +29,28 @@ rules:
 
 def config(broker, receiver, more: str = "") -> str:
     return CONFIG.format(port=broker.port, url=receiver.url, more=more)
+
+
+@pytest.fixture
+def installed(mosquitto, tmp_path) -> Callable[[bool], Any]:
+    """Return a function that makes a broker set up as Debian does it, with our settings or without."""
+
+    def make(ours: bool) -> Any:
+        broker = mosquitto()
+        folder, log = tmp_path / "conf.d", tmp_path / "mosquitto.log"
+        folder.mkdir()
+        if ours:
+            shutil.copy(REPO / "config/mosquitto/hushd.conf", folder)
+        own = f"listener {broker.port} 127.0.0.1\nallow_anonymous true\n"
+        (folder / "local.conf").write_text(own)
+        broker._config.write_text(
+            ("user root\n" if os.geteuid() == 0 else "")
+            + f"persistence true\npersistence_location {tmp_path}/\n"
+            + f"log_dest file {log}\ninclude_dir {folder}\n"
+        )
+        return broker
+
+    return make
 
 
 def titles(receiver) -> list[str]:
@@ -53,6 +82,28 @@ def test_a_broker_that_goes_away_heals(mosquitto, receiver, run, eventually):
     eventually(lambda: len(receiver.notes) == 2)
     assert [note["kind"] for note in receiver.notes] == ["raised", "cleared"]
     assert daemon.stop() == 0
+
+
+@pytest.mark.parametrize(("ours", "kept"), [(True, 3000), (False, 1000)])
+def test_our_settings_of_mosquitto_keep_what_is_sent_while_hushd_is_away(
+    ours, kept, installed, receiver, run, eventually, tmp_path
+):
+    broker = installed(ours).start()
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected", session="new")
+    assert daemon.stop() == 0
+    broker.publish([("home/attic/noise", "50")] * 3000)
+    broker.stop()
+    broker.start()
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected", session="kept")
+    broker.publish([("home/attic/noise", "75")])
+    daemon.wait_for("alert.changed")
+    assert daemon.stop() == 0
+    assert daemon.logged("hushd.stopped", readings=kept + 1, rejected=0)
+    said = (tmp_path / "mosquitto.log").read_text()
+    assert "running" in said
+    assert not [line for line in said.splitlines() if "Error" in line or "Warning" in line]
 
 
 def test_a_wrong_password_is_said_and_shown_nowhere(mosquitto, receiver, run, tmp_path):

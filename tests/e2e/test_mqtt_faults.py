@@ -15,9 +15,11 @@ from waiting import Diary, eventually
 from hushd.config.records import Mqtt, Tls
 from hushd.runtime.connection import Pauses
 from hushd.runtime.inbox import Inbox
-from hushd.runtime.messages import Message
+from hushd.runtime.messages import Dropped, Message
 from hushd.runtime.mqtt import MqttSource
 from hushd.runtime.publisher import Publisher
+from hushd.runtime.redelivery import Ring
+from hushd.runtime.sessions import Memory
 
 pytestmark = pytest.mark.mosquitto
 
@@ -36,6 +38,12 @@ class Ear(NamedTuple):
         broker.publish([("home/attic/noise", payload)])
         eventually(lambda: payload.encode() in [m.payload for m in self._taken()])
 
+    def takes(self, number: int) -> list[Message]:
+        """Return so many messages."""
+        heard: list[Message] = []
+        eventually(lambda: heard.extend(self._taken()) or len(heard) >= number)
+        return heard
+
     def _taken(self) -> list[Message]:
         event = self.inbox.take(0.1)
         return event if isinstance(event, list) else []
@@ -51,11 +59,24 @@ def listen() -> Iterator[Callable[..., Ear]]:
     """Return a function that makes a source."""
     with ExitStack() as stack:
 
-        def make(port: int, *, filters: tuple[str, ...] = ("home/#",), **more: Any) -> Ear:
+        def make(
+            port: int,
+            *,
+            filters: tuple[str, ...] = ("home/#",),
+            host: str = "localhost",
+            memory: Path | None = None,
+            **more: Any,
+        ) -> Ear:
             inbox, diary = Inbox(1000), Diary()
-            mqtt = Mqtt("localhost", port, keepalive=2 * 10**9, **more)
             source = MqttSource(
-                mqtt, filters, inbox, diary, client_id="hushd-test", waiting=1000, pauses=QUICK
+                Mqtt(host, port, keepalive=2 * 10**9, **more),
+                filters,
+                inbox,
+                diary,
+                client_id="hushd-test",
+                memory=Memory(memory, "hushd-test", diary),
+                waiting=1000,
+                pauses=QUICK,
             )
             source.start()
             stack.callback(source.stop)
@@ -105,6 +126,58 @@ def test_a_network_that_swallows_everything_holds_no_end_up(mosquitto, proxy, li
     began = monotonic()
     ear.source.stop()
     assert monotonic() - began < 3
+
+
+# -- the broker loses something --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["5", "3.1.1"])
+def test_what_the_broker_had_no_room_for_while_we_were_away_is_told(
+    old, mosquitto, proxy, listen, tmp_path
+):
+    settings = ["allow_anonymous true", "max_queued_messages 10", "sys_interval 1"]
+    broker = mosquitto(*settings).start()
+    port, noted = proxy(broker.port, old=old).port, tmp_path / "mqtt-session.json"
+    ear = listen(port, memory=noted)
+    eventually(lambda: noted.exists() and json.loads(noted.read_text())["dropped"] == 0)
+    ear.source.stop()
+    broker.publish([("home/attic/noise", str(n)) for n in range(100)])
+    ear = listen(port, memory=noted)
+    heard, dropped = [], 0
+    until = monotonic() + 15
+    while len(heard) + dropped < 100 and monotonic() < until:
+        match ear.inbox.take(0.1):
+            case list() as batch:
+                heard += [m.payload for m in batch]
+                ear.source.acknowledge(batch)
+            case Dropped(number):
+                dropped += number
+                ear.source.recorded()
+    assert heard == [b"%d" % n for n in range(len(heard))]  # the newest are dropped
+    assert (dropped, len(heard) + dropped) == (90, 100)
+    ear.source.stop()
+    ear = listen(port, memory=noted)  # it is told once
+    ear.hears(broker, "and nothing more")
+    assert ear.source._memory._unrecorded == 0
+    assert json.loads(noted.read_text())["dropped"] == 90
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["5", "3.1.1"])
+def test_what_was_taken_and_not_acknowledged_comes_again_and_is_recognised(
+    old, mosquitto, proxy, listen
+):
+    broker = mosquitto().start()
+    between = proxy(broker.port, old=old)
+    ear, ring = listen(between.port), Ring(1000)
+    ear.diary.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "50")] * 20)  # they look all the same
+    for one in ear.takes(20):
+        ring.note(one)
+    between.mode = "reset"
+    ear.diary.wait_for("mqtt.disconnected")
+    broker.publish([("home/attic/noise", "50")] * 5)
+    between.mode = "pass"
+    assert [ring.knows(one) for one in ear.takes(25)] == [True] * 20 + [False] * 5
 
 
 # -- the broker says no ----------------------------------------------------------------------
