@@ -57,6 +57,7 @@ help:
 	@echo 'make torture   the long runs that make test leaves out'
 	@echo 'make soak      MINUTES=10 at work, with its memory printed'
 	@echo 'make install   as root: hushd as a systemd service, for good; make uninstall takes it away'
+	@echo 'make deb       the same as a Debian package, in dist/'
 	@echo 'make clean     remove what was built'
 
 test: dev mosquitto strace systemd faketime
@@ -157,6 +158,10 @@ uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/hushd' '$(DESTDIR)$(PREFIX)/lib/systemd/system/hushd.service'; \
 	if [ -z '$(DESTDIR)' ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi; \
 	echo 'what you wrote stays: /etc/hushd; and what hushd wrote: /var/lib/hushd'
+
+# The script says what may be set; SOURCE and INSTALL_FLAGS count here, too.
+deb:
+	@packaging/debian/build
 
 # The end-to-end tests talk to a real broker of their own, on a port of their own; the one
 # that the package would start as a service is not wanted.  The unit file is judged by

@@ -9,38 +9,15 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from time import time
-from typing import Any
 
 import pytest
 import real_systemd
+from real_service import CONFIG, STATE, UNIT, Service
 from real_systemd import Machine
 
 REPO = Path(__file__).resolve().parents[2]
-UNIT = "hushd.service"
-PYTHON = "/opt/hushd/bin/python"
-STATE = "/var/lib/private/hushd"
 
 pytestmark = pytest.mark.mosquitto
-
-CONFIG = """\
-version: 1
-mqtt: {host: 127.0.0.1}
-sensors:
-  noise: {topic: "home/{room}/noise"}
-notifiers:
-  evidence: {type: journal, path: evidence.jsonl}
-rules:
-  loud: {watch: noise, measure: min, over: 3 samples, min_samples: 3, warning: {above: 70}, notify: [evidence]}
-internal: {notify: []}
-"""
-
-#: publishes the messages that it reads
-PUBLISH = """
-import json, sys
-from paho.mqtt import publish
-publish.multiple(json.load(sys.stdin))
-"""
 
 #: a watchdog for people in a hurry
 HASTY = "[Service]\nWatchdogSec=3\nTimeoutAbortSec=1\nRestartSec=100ms\n"
@@ -63,79 +40,11 @@ def machine(tmp_path_factory) -> Iterator[Machine]:
         yield booted
 
 
-class Service:
-    """hushd on that machine."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self._since = f"@{time():.6f}"
-
-    def configure(self, text: str) -> None:
-        self.machine.write("/etc/hushd/hushd.yaml", text)
-
-    def drop_in(self, text: str) -> None:
-        self.machine.write(f"/etc/systemd/system/{UNIT}.d/test.conf", text)
-        self.machine.run("systemctl", "daemon-reload")
-
-    def do(self, verb: str) -> None:
-        self.machine.run("systemctl", verb, UNIT)
-
-    def show(self, name: str) -> str:
-        return self.machine.show(UNIT, name)
-
-    def journal(self, *matches: str) -> list[dict[str, Any]]:
-        return self.machine.journal("--since", self._since, "-u", UNIT, *matches)
-
-    def said(self) -> str:
-        return "\n".join(str(entry["MESSAGE"]) for entry in self.journal())
-
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.machine.run("hushd", "status", "--json"))
-        return found
-
-    def publish(self, *payloads: str, room: str = "attic", qos: int = 1) -> None:
-        """Publish once the daemon listens."""
-        self.machine.eventually(
-            lambda: self.status()["broker"]["connected"], what="it does not connect"
-        )
-        messages = [
-            {"topic": f"home/{room}/noise", "payload": payload, "qos": qos} for payload in payloads
-        ]
-        self.machine.run(PYTHON, "-c", PUBLISH, stdin=json.dumps(messages))
-
-    def told(self) -> list[str]:
-        """Return what the notifier has written: which rule, what, and where."""
-        path = self.machine.path(f"{STATE}/evidence.jsonl")
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [f"{r['rule']} {r['event']} {r['labels']['room']}" for r in map(json.loads, lines)]
-
-    def tells(self, *expected: str) -> None:
-        self.machine.eventually(
-            lambda: self.told() == list(expected), what=f"{expected}, not {self.told()}"
-        )
-
-    def restarted(self, times: int) -> None:
-        """Wait until systemd has begun it anew so often, and it is at work."""
-        self.machine.eventually(
-            lambda: self.show("NRestarts") == str(times) and self.show("ActiveState") == "active",
-            what="it is not started again",
-        )
-
-    def inside(self, *command: str, root: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run a command with the service's view of the files, and as its user or as root."""
-        pid = self.show("MainPID")
-        within = ["nsenter", "-t", pid, "-m", "--"]
-        if not root:
-            user = str(self.machine.path(f"/proc/{pid}").stat().st_uid)
-            within += ["setpriv", "--reuid", user, "--regid", user, "--clear-groups"]
-        return self.machine.try_to(*within, *command)
-
-
 @pytest.fixture
 def service(machine) -> Iterator[Service]:
     """Return hushd with CONFIG, not started; a broker is at work."""
     machine.run("systemctl", "start", "mosquitto")
-    new = Service(machine)
+    new = Service(machine, "/opt/hushd")
     new.configure(CONFIG)
     yield new
     machine.try_to("systemctl", "kill", "--signal=CONT", "mosquitto")
@@ -205,7 +114,7 @@ def test_it_takes_leave_in_time_though_broker_and_webhook_never_answer(service):
         "import socket, time; holes = [socket.create_server(('127.0.0.1', 8099))];"
         "time.sleep(600)  # the kernel takes connections, nobody answers"
     )
-    service.machine.run("systemd-run", "--unit=hole", PYTHON, "-c", hole)
+    service.machine.run("systemd-run", "--unit=hole", service.python, "-c", hole)
     service.configure(
         CONFIG.replace(
             "notifiers:", "notifiers:\n  hole: {type: webhook, url: 'http://127.0.0.1:8099/'}"
