@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from play import engine, limit, rule, rules
 
 from hushd.core.internal import Troubles
-from hushd.core.readings import SECOND
+from hushd.core.readings import SECOND, Reading
+from hushd.core.transitions import Transition
 from hushd.runtime.clocks import (
     LEAP,
     Clock,
@@ -490,6 +492,50 @@ def test_a_mark_of_this_run_from_the_future_is_not_believed(machine):
     assert clock.resume(mark) == 0
     assert clock.look() == [Forgotten("the last run seems to be yet to come")]
     assert clock.now() == NOON + HOUR  # what the engine has seen is not taken back
+
+
+# -- with an engine ----------------------------------------------------------------------------
+
+WATCHED = rules(
+    rule(limit("warning", "above", 70, 65, wait=2, clear_wait=3), after=20),
+    rule(limit("critical", "above", 90), name="peak", measure="max", span=15),
+    rule(limit("info", "above", 4), name="many", measure="count", span=10),
+)
+
+#: seconds of quiet, how far the clock is then set, and what the sensor says
+STORY = st.lists(
+    st.tuples(
+        st.floats(0, 30) | st.floats(0, 2),
+        st.sampled_from([0, 0, 0, HOUR, -HOUR, DAY, -DAY, 2800 * DAY, -2800 * DAY]),
+        st.sampled_from([50.0, 68.0, 80.0, 95.0]),
+    ),
+    max_size=30,
+)
+
+
+def lived(story: list[tuple[float, int, float]], *, stepped: bool) -> list[Transition]:
+    """What an engine decides on readings that carry the wall time, second by second."""
+    machine, playing, told = Machine(), engine(WATCHED), []
+    clock = machine.clock()
+    for quiet, step, value in story:
+        told += playing.advance(clock.now())
+        for nap in [SECOND] * int(quiet) + [round(quiet % 1 * SECOND)]:
+            machine.work(nap)
+            told += playing.advance(clock.now())
+        machine.wall += step if stepped else 0
+        machine.work(SECOND // 2)
+        arrived = clock.arrival(machine.wall)
+        stamped = clock.stamp(machine.wall)
+        told += playing.process(Reading("noise", (("room", "attic"),), stamped, value, arrived))
+    assert not playing.rejected
+    assert clock.civil(clock.now()) == machine.wall
+    return told
+
+
+@settings(max_examples=100)
+@given(STORY)
+def test_g10_an_engine_decides_as_if_nobody_had_set_the_clock(story):
+    assert lived(story, stepped=True) == lived(story, stepped=False)
 
 
 # -- dates -------------------------------------------------------------------------------------

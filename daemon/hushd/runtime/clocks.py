@@ -148,11 +148,11 @@ class WallClock:
     def arrival(self, received: int) -> int:
         """Return that instant, or the next one after the last handed out.
 
-        A message that seems to have come well after the last look at the clock may be the
-        first to show that it was set.
+        A message that seems to have come well before or after the last look at the clock may
+        be the first to show that it was set.
         """
         at, last = received - self._shift, self._last
-        if at > last + SECOND:
+        if not -SECOND <= at - last <= SECOND:
             now = self._follow()
             at = min(received - self._shift, now)
         self._last = at = at if at > last else last + 1
