@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +16,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from canaries import MARK
 from fault_proxy import FaultProxy
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -128,14 +129,20 @@ class Handler(BaseHTTPRequestHandler):
 class Daemon:
     """``hushd run`` as a process; its log is JSON, as it is not on a terminal."""
 
-    def __init__(self, folder: Path, config: str, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: str,
+        command: Sequence[str | Path] = (),
+        **environment: str,
+    ) -> None:
         self.folder = folder
         self.config = folder / "hushd.yaml"
         self.config.write_text(config)
         self._log = folder / "log.jsonl"
         with self._log.open("wb") as log:
             self.child = subprocess.Popen(
-                [HUSHD, "run", "-c", self.config],
+                command or [HUSHD, "run", "-c", self.config],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -167,6 +174,7 @@ class Daemon:
             self.child.send_signal(signum)
         out, _ = self.child.communicate(timeout=20)
         assert out == b""  # standard output is not for logs
+        assert MARK not in self._log.read_text()  # of a secret, whatever the test is about
         return self.child.returncode
 
     def kill(self) -> None:

@@ -1,6 +1,10 @@
 """Networks and brokers that fail: each heals, or what is wrong is said; no thread dies."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,6 +26,19 @@ from hushd.runtime.redelivery import Ring
 from hushd.runtime.sessions import Memory
 
 pytestmark = pytest.mark.mosquitto
+
+HUSHD = Path(sys.executable).parent / "hushd"
+
+CONFIG = """\
+version: 1
+mqtt: {{host: {host}, port: {port}, keepalive: 60s}}
+sensors:
+  noise: {{topic: "home/{{room}}/noise"}}
+notifiers:
+  evidence: {{type: journal, path: evidence.jsonl}}
+rules:
+  loud: {{watch: noise, measure: last, warning: {{above: 70}}, notify: [evidence]}}
+"""
 
 QUICK = Pauses(first=0.05, longest=0.2, refused=0.1)
 
@@ -118,6 +135,47 @@ def test_connections_that_are_torn_down_are_made_again(mosquitto, proxy, listen)
     assert ear.sound
 
 
+def test_a_network_that_swallows_everything_holds_no_farewell_of_the_daemon_up(
+    mosquitto, proxy, run
+):
+    between = proxy(mosquitto().start().port)
+    daemon = run(CONFIG.format(host="127.0.0.1", port=between.port))
+    daemon.wait_for("mqtt.connected")
+    between.mode = "hole"
+    began = monotonic()
+    assert daemon.stop() == 0
+    assert monotonic() - began < 10
+
+
+def test_a_name_server_that_says_nothing_holds_up_neither_answers_nor_the_end(run, tmp_path):
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+        pytest.skip("only root may give a process a name server of its own")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.9.9.9", 53))
+        silent.settimeout(30)
+        resolver = tmp_path / "resolv.conf"
+        resolver.write_text("nameserver 127.9.9.9\noptions timeout:30 attempts:1\n")
+        apart = f"mount --bind {resolver} /etc/resolv.conf && exec {HUSHD} run -c hushd.yaml"
+        daemon = run(
+            CONFIG.format(host="broker.example", port=1883),
+            command=["unshare", "--mount", "sh", "-c", apart],
+        )
+        daemon.wait_for("hushd.started")
+        assert b"broker" in silent.recv(512)  # it asks, and waits for half a minute
+        status = subprocess.run(
+            [HUSHD, "status", "-c", daemon.config],
+            env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert "not reached yet" in status.stdout, status
+        began = monotonic()
+        assert daemon.stop() == 0
+        assert monotonic() - began < 15
+
+
 def test_a_network_that_swallows_everything_holds_no_end_up(mosquitto, proxy, listen):
     between = proxy(mosquitto().start().port)
     ear = listen(between.port)
@@ -162,15 +220,16 @@ def test_what_the_broker_had_no_room_for_while_we_were_away_is_told(
     assert json.loads(noted.read_text())["dropped"] == 90
 
 
+@pytest.mark.parametrize("qos", [1, 2])  # of the publisher: 2 is acknowledged as 1 is
 @pytest.mark.parametrize("old", [False, True], ids=["5", "3.1.1"])
 def test_what_was_taken_and_not_acknowledged_comes_again_and_is_recognised(
-    old, mosquitto, proxy, listen
+    old, qos, mosquitto, proxy, listen
 ):
     broker = mosquitto().start()
     between = proxy(broker.port, old=old)
     ear, ring = listen(between.port), Ring(1000)
     ear.diary.wait_for("mqtt.connected")
-    broker.publish([("home/attic/noise", "50")] * 20)  # they look all the same
+    broker.publish([("home/attic/noise", "50")] * 20, qos=qos)  # they look all the same
     for one in ear.takes(20):
         ring.note(one)
     between.mode = "reset"
@@ -285,19 +344,20 @@ def test_a_flood_comes_through_tls_whole(ingest, authority, mosquitto, listen):
 
 
 @pytest.mark.parametrize(
-    ("host", "days", "trusted", "reason", "hint"),
+    ("host", "valid", "trusted", "reason", "hint"),
     [
-        ("broker.lan", 2, True, "hostname mismatch", "a name that the broker's certificate holds"),
-        ("localhost", -1, True, "certificate has expired", "renew the broker's certificate"),
-        ("localhost", 2, False, "unable to get local issuer certificate", "mqtt.tls.ca"),
+        ("broker.lan", {}, True, "hostname mismatch", "a name that the broker's certificate holds"),
+        ("localhost", {"days": -1}, True, "certificate has expired", "renew the broker's"),
+        ("localhost", {"begins": 1}, True, "certificate is not yet valid", "clock"),
+        ("localhost", {}, False, "unable to get local issuer certificate", "mqtt.tls.ca"),
     ],
-    ids=["wrong host", "expired", "unknown authority"],
+    ids=["wrong host", "expired", "not yet valid", "unknown authority"],
 )
 def test_a_broker_that_proves_nothing_is_not_talked_to(
-    host, days, trusted, reason, hint, authority, mosquitto, listen, tmp_path
+    host, valid, trusted, reason, hint, authority, mosquitto, listen, tmp_path
 ):
     issuer = Authority(tmp_path, "issuer")
-    broker = mosquitto(*encrypted(issuer.issue(host, days=days))).start()
+    broker = mosquitto(*encrypted(issuer.issue(host, **valid))).start()
     ear = listen(broker.port, tls=Tls(ca=issuer.ca if trusted else authority.ca))
     fields = ear.diary.wait_for("mqtt.tls_failed")
     assert reason in fields["reason"].lower()
@@ -305,6 +365,14 @@ def test_a_broker_that_proves_nothing_is_not_talked_to(
     eventually(lambda: ear.source._connection._tries >= 2)  # it is tried again
     assert not ear.diary.all("mqtt.connected")
     assert ear.sound
+
+
+def test_a_handshake_that_stalls_is_given_up_and_tried_again(listen):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts, and says nothing
+        ear = listen(silent.getsockname()[1], host="127.0.0.1", tls=Tls(insecure=True))
+        ear.diary.wait_for("mqtt.unreachable")
+        eventually(lambda: ear.source._connection._tries >= 2)
+        assert ear.sound
 
 
 def test_a_certificate_that_was_renewed_counts_at_once(mosquitto, listen, tmp_path):

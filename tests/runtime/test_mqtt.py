@@ -393,6 +393,38 @@ def test_a_name_server_that_hangs_holds_up_only_its_own_thread(monkeypatch):
     source._connection._thread.join(5)
 
 
+@pytest.mark.parametrize("host", ["bad..host", "a" * 64 + ".lan"])
+def test_a_name_that_is_none_ends_no_thread(host):
+    # the configuration refuses it; paho's own thread would end
+    source = MqttSource(Mqtt(host), ["a"], Inbox(10), Diary(), client_id="h", pauses=QUICK)
+    source.start()
+    eventually(lambda: source._connection._tries >= 3)
+    assert source.alive
+    source.stop()
+
+
+def test_a_name_server_that_comes_back_is_asked_again(connect, monkeypatch):
+    look_up, asked = socket.getaddrinfo, 0
+
+    def fail_twice(*args: Any, **more: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked <= 2:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return look_up(*args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail_twice)
+    _, _, inbox, diary = connect()
+    assert inbox.take(10) == Connected()
+    assert "temporary failure" in diary.all("mqtt.unreachable")[0]["reason"]
+
+
+def test_nothing_of_ours_forks():
+    # a child would have no network thread, and believe that it is connected
+    for path in (REPO / "daemon").rglob("*.py"):
+        assert not re.search(r"\bfork\(|\bmultiprocessing\b|preexec_fn", path.read_text()), path
+
+
 def test_w40_what_paho_cannot_cope_with_costs_one_connection(connect, monkeypatch):
     broker, source, inbox, diary = connect(present=True)
     assert inbox.take(10) == Connected()

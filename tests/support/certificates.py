@@ -22,8 +22,13 @@ class Authority:
             folder=folder,
         )
 
-    def issue(self, host: str = "localhost", *, days: int = 2) -> tuple[Path, Path]:
-        """Return certificate and key of a server or client called *host*."""
+    def issue(
+        self, host: str = "localhost", *, days: int = 2, begins: int = 0
+    ) -> tuple[Path, Path]:
+        """Return certificate and key of a server or client called *host*.
+
+        It is valid for *days*, and *begins* in so many: then ``faketime`` is needed.
+        """
         certificate, key, request, extensions = (
             self._folder / f"{self.ca.stem}-{host}.{end}" for end in ("crt", "key", "csr", "ext")
         )
@@ -40,6 +45,7 @@ class Authority:
             f"x509 -req -in {request.name} -CA {self.ca.name} -CAkey {self._key.name}"
             f" -CAcreateserial -days {days} -extfile {extensions.name} -out {certificate.name}",
             folder=self._folder,
+            begins=begins,
         )
         return certificate, key
 
@@ -50,8 +56,9 @@ class Authority:
         return context
 
 
-def _openssl(words: str, *more: str, folder: Path) -> None:
+def _openssl(words: str, *more: str, folder: Path, begins: int = 0) -> None:
+    program = ["faketime", "-f", f"+{begins}d", "openssl"] if begins else ["openssl"]
     done = subprocess.run(
-        ["openssl", *words.split(), *more], cwd=folder, capture_output=True, text=True, check=False
+        [*program, *words.split(), *more], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
