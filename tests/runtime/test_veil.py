@@ -47,5 +47,15 @@ def test_a_basic_authorization_is_covered():
     assert STARS in covered
 
 
+@given(st.text("abcdefgh/=", min_size=4, max_size=40), st.integers(0, 60))
+def test_a_secret_that_was_cut_off_is_covered_too(secret, length):
+    said = f"500 no: {secret}"[:length]
+    assert secret[:4] not in veil(said, [secret])
+
+
+def test_the_scheme_of_an_address_is_no_secret():
+    assert veil("this is not http", ["https://x.lan/", "http://x.lan/"]) == "this is not http"
+
+
 def test_what_is_too_short_is_left():
     assert veil("a b ab abc", ["a", "ab", "abc"]) == "a b ab abc"

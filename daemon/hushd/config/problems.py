@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 #: what stands before a secret, and the secret
 _SECRETS = (
-    r"""((?:pas+w\w*|token|secret|authorization)["']?\s*:\s+(?=[^{*&\s]))[^,}]+"""
+    r"""((?:pas+w\w*|token|secret|authorization|cookie|api[-_]?key|\bx-[\w-]+)["']?\s*:\s+"""
+    r"""(?=[^{*&\s]))[^,}]+"""
     r"""|(\b(?!(?:https?|mqtts?|tcp|ssl|wss?|file)://)[a-z][a-z0-9+.-]*://)[^\s"',}]+"""
     r"""|(\b[\w.+-]+:(?!//))[^\s"'@,}]+(?=@)"""
     r"""|(://)[^/\s"'@]*(?=@)|(://[^/\s"']+/)[^\s"',}]+"""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 STARS = "***"
+_SCHEME = re.compile("[a-z+]+(?=(:|%3a)(//|%2f%2f))", re.IGNORECASE)
 SHORTEST = 4  # characters: a shorter one would take letters out of every text
 
 
@@ -23,12 +24,27 @@ def veil(text: str, secrets: Iterable[str]) -> str:
     'cannot open /***/***'
     >>> veil("no such key: sword%2Ffish; Basic bWU6c3dvcmQvZmlzaA==", ["sword/fish"])
     'no such key: ***; Basic bWU6***A=='
+    >>> veil("refused: there is no swordf", ["swordfish"])
+    'refused: there is no ***'
     """
     parts = {part for secret in secrets for part in _words(secret) if len(part) >= SHORTEST}
     words = {word for part in parts for word in _clothes(part) if len(word) >= SHORTEST}
     for word in sorted(words, key=len, reverse=True):
         text = text.replace(word, STARS)
-    return text
+    return _without_stump(text, words)
+
+
+def _without_stump(text: str, words: Iterable[str]) -> str:
+    """Return *text* without the beginning of one of *words* at its end: plugins cut what is long."""
+    longest = 0
+    for word in words:
+        scheme = _SCHEME.match(word)  # it tells nothing
+        shortest = max(SHORTEST - 1, scheme.end() if scheme else 0)
+        for length in range(min(len(word) - 1, len(text)), shortest, -1):
+            if text.endswith(word[:length]):
+                longest = max(longest, length)
+                break
+    return f"{text[: len(text) - longest]}{STARS}" if longest else text
 
 
 def spoken(exc: BaseException, secrets: Iterable[str]) -> str:
