@@ -109,6 +109,9 @@ def test_it_waits_for_a_configuration_and_starts_with_it(hushd):
     assert hushd.dpkg("--verify", "hushd") == ""  # each file is as the package has it
     assert hushd.machine.path("/etc/hushd/secrets").stat().st_mode & 0o777 == 0o700
 
+    snippet = "/usr/share/doc/hushd/examples/mosquitto/hushd.conf"
+    hushd.machine.run("cp", snippet, "/etc/mosquitto/conf.d/")
+    hushd.machine.run("systemctl", "restart", "mosquitto")
     hushd.configure(CONFIG)
     hushd.do("start")
     hushd.publish("80", "80", "80")
