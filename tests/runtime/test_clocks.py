@@ -255,6 +255,15 @@ def test_a_gap_is_told_by_its_cause(machine, slept, stopped, news):
     assert clock.now() == NOON + slept + stopped  # time went on
 
 
+def test_each_sleep_is_told_once(machine):
+    clock = machine.clock()
+    for _ in range(2):
+        machine.sleep(HOUR)
+        assert clock.look() == [Slept(HOUR)]
+        machine.work(HOUR)
+        assert clock.look() == [Stalled(HOUR)]
+
+
 def test_small_naps_add_up_to_no_sleep(machine):
     clock = machine.clock()
     for _ in range(20):

@@ -211,7 +211,6 @@ class WallClock:
         self._last = engine + away
         self._ahead = self._last - self._seen
         self._settle()
-        self._last = max(self._last, self._seen + self._ahead)
         return away
 
     def _follow(self) -> int:
@@ -255,8 +254,6 @@ class WallClock:
         """Find anew how far the wall clock is from engine time; a small way is none."""
         shift = self._shown - self._seen - self._ahead
         self._shift = shift if abs(shift) > LEAP else 0
-        if 0 < shift <= LEAP:
-            self._ahead += shift
 
     def _notice_gap(self, steady: int) -> None:
         """Tell why nobody asked for the time for so long."""
