@@ -100,6 +100,20 @@ def test_a_broker_that_forgets_sessions_is_noticed(mosquitto, run):
     daemon.wait_for("alert.changed", rule="over")
 
 
+def test_g5_a_session_that_is_lost_while_we_are_away_is_noticed(door, mosquitto, run):
+    broker = mosquitto().start()
+    port = door(broker.port)
+    daemon = run(config(port))
+    daemon.wait_for("mqtt.connected", session="new")
+    assert not daemon.logged("mqtt.session_lost")
+    assert daemon.stop() == 0
+    broker.stop()
+    broker.start()
+    daemon = run(config(port))
+    daemon.wait_for("mqtt.session_lost")
+    daemon.wait_for("mqtt.connected", session="new")
+
+
 def test_d12_what_the_broker_kept_is_no_reading_on_any_return(
     door, mosquitto, proxy, run, eventually
 ):
