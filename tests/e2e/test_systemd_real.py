@@ -243,6 +243,33 @@ def test_running_it_exposes_little(service):
     assert float(exposure[1]) <= 1.2
 
 
+def test_with_the_drop_in_of_the_docs_it_talks_to_its_own_network_only(service):
+    documented = (REPO / "systemd/README.md").read_text()
+    (drop_in,) = re.findall(r"```ini\n(.*?)```", documented, re.DOTALL)
+    service.drop_in(drop_in)
+    machine = service.machine
+    machine.run("ip", "address", "add", "203.0.113.1/32", "dev", "lo")
+    machine.write("/etc/mosquitto/abroad.conf", "listener 1885 203.0.113.1\nallow_anonymous true\n")
+    machine.run("systemd-run", "--unit=abroad", "mosquitto", "-c", "/etc/mosquitto/abroad.conf")
+    abroad = CONFIG.replace("host: 127.0.0.1", "host: 203.0.113.1, port: 1885")
+    service.configure(abroad)
+    service.do("start")
+    machine.eventually(lambda: service.journal("HUSHD_EVENT=mqtt.unreachable"))
+    assert not service.status()["broker"]["connected"]
+    service.configure(CONFIG)
+    service.do("reload")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    assert service.journal("HUSHD_EVENT=mqtt.connected", "HUSHD_BROKER=203.0.113.1:1885") == []
+
+    service.machine.run("rm", f"/etc/systemd/system/{UNIT}.d/override.conf")
+    service.machine.run("systemctl", "daemon-reload")
+    service.configure(abroad)
+    service.do("restart")
+    machine.eventually(lambda: service.status()["broker"]["connected"])  # it was the drop-in
+    machine.run("systemctl", "stop", "abroad")
+
+
 def test_its_journal_can_be_searched_by_what_happened(service):
     service.do("start")
     service.publish("80", "80", "80")
