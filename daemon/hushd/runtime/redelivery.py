@@ -15,11 +15,12 @@ What can fool it:
 
 - A broker that does not mark what it repeats, such as iotcore (DUP is 0): all of it counts
   again, unless it has a stamp of its own (``duplicates: drop``).
-- A message that is lost on its way to us the first time, and whose identifier we know from
-  an older message with the very same topic and payload: it is taken for a repetition of
-  that.  Brokers that count their identifiers up, as mosquitto does, come back to the same one
-  after 65,535 messages, and by then the older one is forgotten.  One that takes the lowest
-  free identifier may do it after a lost connection, where a sensor says the same twice.
+- A message that is lost, on its way to us or with our process before the commit, and whose
+  identifier we know from an older message with the very same topic and payload: it is taken for
+  a repetition of that.  Brokers that count their identifiers up, as mosquitto does, come back
+  to the same one after 65,535 messages, and by then the older one is forgotten.  One that
+  takes the lowest free identifier may do it with the next message, where a sensor says the
+  same twice; nothing in the two messages tells them apart.
 - A broker of MQTT 3.1.1 that has more messages on their way to us, unacknowledged, than are
   remembered here: the oldest of them count again.  With MQTT 5 we say how many there may be.
 - Two different messages under one identifier with one checksum: one in four thousand million.
