@@ -7,9 +7,9 @@ no stamps, and many say the same: only their number and order tell them apart.
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hushd.config import read
 from hushd.config.records import Config
@@ -91,6 +91,12 @@ class Change(NamedTuple):
             transition.severity,
             transition.value,
         )
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> "Change":
+        """Return what changed, from a line of the journal."""
+        labels = tuple(record["labels"].items())
+        return cls(record["rule"], labels, *(record[name] for name in cls._fields[2:]))
 
 
 def write(folder: Path, port: int, url: str, store: str = "", memory: int = 200_000) -> Path:

@@ -73,15 +73,7 @@ def read(body: bytes, flagged: bool) -> Taken | None:
     record = note["alert"]
     if record["rule"] not in RULES:
         return None
-    change = Change(
-        record["rule"],
-        tuple(record["labels"].items()),
-        record["event"],
-        record["episode"],
-        record["severity"],
-        record["value"],
-    )
-    return Taken(note["kind"], Heard(change, note["key"], flagged))
+    return Taken(note["kind"], Heard(Change.of_record(record), note["key"], flagged))
 
 
 class Handler(BaseHTTPRequestHandler):

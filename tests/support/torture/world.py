@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -24,11 +24,18 @@ CHILD = Path(__file__).with_name("child.py")
 
 
 class Daemon:
-    """``hushd run``, begun again as often as it takes."""
+    """``hushd run``, begun again as often as it takes.
 
-    def __init__(self, folder: Path, mistake: str) -> None:
+    Args:
+        folder: Where its configuration and its state are.
+        mistake: Which one is in it.
+        before: What the command line begins with, to run it under another program.
+    """
+
+    def __init__(self, folder: Path, mistake: str, before: Sequence[str] = ()) -> None:
         self._folder = folder
         self._mistake = mistake
+        self._before = before
         self._child: subprocess.Popen[bytes] | None = None
         self.starts = 0
         self.start()
@@ -37,11 +44,19 @@ class Daemon:
     def pid(self) -> int:
         """Return the number of the process."""
         assert self._child is not None
-        return self._child.pid
+        return child_of(self._child.pid) if self._before else self._child.pid
 
-    def start(self, *before: str) -> None:
-        """Start it; *before* is what the command line begins with."""
-        words = [*before, sys.executable, str(CHILD), self._mistake, "run", "-c", "hushd.yaml"]
+    def start(self) -> None:
+        """Start it."""
+        words = [
+            *self._before,
+            sys.executable,
+            str(CHILD),
+            self._mistake,
+            "run",
+            "-c",
+            "hushd.yaml",
+        ]
         places = {"XDG_RUNTIME_DIR": str(self._folder), "STATE_DIRECTORY": str(self._folder)}
         with (self._folder / "hushd.log").open("ab") as log:
             self._child = subprocess.Popen(
@@ -58,14 +73,14 @@ class Daemon:
         """End it as a power cut would, were the page cache not to survive."""
         assert self._child is not None
         assert self._child.poll() is None, "it ended by itself, see hushd.log"
-        self._child.kill()
+        self.send(signal.SIGKILL)
         self._child.wait()
 
     def stop(self) -> None:
         """End it in order."""
         assert self._child is not None
         assert self._child.poll() is None, "it ended by itself, see hushd.log"
-        self._child.terminate()
+        self.send(signal.SIGTERM)
         assert self._child.wait(30) == 0
 
     def send(self, signum: int) -> None:
@@ -75,9 +90,18 @@ class Daemon:
     def close(self) -> None:
         """See that it is gone."""
         if self._child is not None and self._child.poll() is None:
-            self._child.send_signal(signal.SIGCONT)
-            self._child.kill()
+            self.send(signal.SIGKILL)
             self._child.wait()
+
+
+def child_of(pid: int) -> int:
+    """Return the process that *pid* has started."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # gone meanwhile
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                return int(stat.parent.name)
+    raise LookupError(f"process {pid} has no child")
 
 
 class World(NamedTuple):
@@ -118,6 +142,7 @@ def world(
     rate: float = 250,
     memory: int = 200_000,
     mistake: str = "none",
+    before: Sequence[str] = (),
 ) -> Iterator[World]:
     """Let everybody begin."""
     chance = random.Random(seed)
@@ -128,7 +153,7 @@ def world(
         between = FaultProxy(broker.port)
         stack.callback(between.close)
         story.write(folder, between.port, webhook.url, store, memory)
-        daemon = Daemon(folder, mistake)
+        daemon = Daemon(folder, mistake, before)
         stack.callback(daemon.close)
         eventually(
             lambda: b"mqtt.connected" in (folder / "hushd.log").read_bytes(), 30, "no connection"
