@@ -12,9 +12,9 @@ from hushd.core.rules import Measure, Notify, Over, Rule, Severity
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Note, NotifierType, RefusedError
 from hushd.runtime.delivery import Delivery, Patience, Way
-from hushd.runtime.errands import WAITING, Errands
+from hushd.runtime.errands import WAITING, Errands, Waiting
 from hushd.runtime.logs import Quiet
-from hushd.runtime.store import VolatileStore
+from hushd.runtime.store import NOWHERE, VolatileStore
 
 T9: Notify = (("warning", ("mail",)), ("critical", ("phone",)))
 HASTY = Patience(send=0.3, first=0.02, longest=0.05, give_up=60)
@@ -80,6 +80,12 @@ class Phone:
         return [note.kind for note in self.heard]
 
 
+def tell(delivery: Delivery, transitions: list[Transition]) -> None:
+    """Tell without a store that keeps anything."""
+    letters = delivery.letters(transitions)
+    delivery.tell(letters, [NOWHERE] * len(letters))
+
+
 def eventually(condition: Callable[[], bool]) -> None:
     until = monotonic() + 10
     while not condition():
@@ -116,7 +122,7 @@ def test_t9_each_hears_what_concerns_it(office):
     mail, phone = Phone(), Phone()
     delivery = office(mail=mail, phone=phone)
     for severity in ("warning", "critical", "warning", None):
-        delivery.tell([change(severity)])
+        tell(delivery, [change(severity)])
     eventually(lambda: len(mail.heard) == 4 and len(phone.heard) == 2)
     assert mail.kinds == ["raised", "escalated", "lowered", "cleared"]
     assert phone.kinds == ["raised", "cleared"]
@@ -127,7 +133,7 @@ def test_in_order_while_it_can_be_reached(office):
     mail = Phone()
     delivery = office(mail=mail)
     story = [change(s, n) for n in range(1, 201) for s in ("warning", None)]
-    delivery.tell(story)
+    tell(delivery, story)
     eventually(lambda: len(mail.heard) == 400)
     assert [note.record["episode"] for note in mail.heard] == [t.episode for t in story]
     assert len({note.key for note in mail.heard}) == 400
@@ -137,12 +143,12 @@ def test_what_changed_while_it_was_down_is_told_once_as_it_stands(office):
     mail = Phone()
     mail.failing = True
     delivery = office(mail=mail)
-    delivery.tell([change("warning", 1), change(None, 1)])
+    tell(delivery, [change("warning", 1), change(None, 1)])
     story = [change("warning", 1, "102"), change(None, 1, "102"), change("critical", 2, "102")]
     for later in story:
         tried = mail.tried
         eventually(lambda: mail.tried > tried)  # noqa: B023  called before the next round
-        delivery.tell([later])
+        tell(delivery, [later])
     mail.failing = False
     eventually(lambda: len(mail.heard) == 2)
     assert [(note.kind, note.record["labels"]) for note in mail.heard] == [
@@ -158,7 +164,7 @@ def test_one_that_fails_or_hangs_stops_no_other(office):
     third = Phone()
     notify: Notify = (("info", ("mail", "phone", "third")),)
     delivery = office(rule(notify=notify), mail=mail, phone=phone, third=third)
-    delivery.tell([change("warning", notify=notify)])
+    tell(delivery, [change("warning", notify=notify)])
     eventually(lambda: third.kinds == ["raised"])
     release.set()
 
@@ -167,7 +173,7 @@ def test_a_worker_that_hangs_is_replaced_and_the_note_told_again(office):
     mail = Phone()
     mail.hang = release = threading.Event()
     delivery = office(mail=mail)
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
 
     def watched() -> bool:
         delivery.watch()
@@ -177,7 +183,7 @@ def test_a_worker_that_hangs_is_replaced_and_the_note_told_again(office):
     assert mail.opened == 2
     release.set()  # the old thread comes back, and nobody waits for it
     eventually(lambda: mail.closed == 1)
-    delivery.tell([change(None)])
+    tell(delivery, [change(None)])
     eventually(lambda: mail.kinds == ["raised", "cleared"])
 
 
@@ -185,12 +191,12 @@ def test_workers_are_not_replaced_without_end(office):
     mail = Phone()
     delivery = office(mail=mail, patience=replace(HASTY, send=0.01, replaced=2))
     releases = []
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     for opened in (1, 2, 3):
         eventually(lambda: delivery.watch() is None and mail.opened == opened)  # noqa: B023  called before the next round
         mail.hang = threading.Event()
         releases.append(mail.hang)
-        delivery.tell([change("critical" if opened % 2 else "warning")])
+        tell(delivery, [change("critical" if opened % 2 else "warning")])
         sleep(0.05)
     for _ in range(20):
         delivery.watch()
@@ -213,7 +219,7 @@ def test_a_journal_hears_every_transition_of_its_rules_and_of_their_silence(offi
         change("warning", rule="noise/no-data", notify=(("warning", ("mail",)),)),
         change(None, notify=notify),
     ]
-    delivery.tell(story)
+    tell(delivery, story)
     eventually(lambda: len(evidence.heard) == 4)
     assert [note.record["rule"] for note in evidence.heard] == [
         "too-loud",
@@ -229,7 +235,7 @@ def test_a_journal_that_fails_loses_nothing(office):
     evidence.failing = True
     notify: Notify = (("info", ("evidence",)),)
     delivery = office(rule(notify=notify), every="evidence", evidence=evidence)
-    delivery.tell([change(s, n, notify=notify) for n in range(1, 20) for s in ("warning", None)])
+    tell(delivery, [change(s, n, notify=notify) for n in range(1, 20) for s in ("warning", None)])
     eventually(lambda: evidence.tried > 2)
     evidence.failing = False
     eventually(lambda: len(evidence.heard) == 38)
@@ -240,10 +246,10 @@ def test_after_a_day_of_trying_it_is_given_up(office):
     mail = Phone()
     mail.failing = True
     delivery = office(mail=mail, patience=replace(HASTY, give_up=0.1))
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: not len(delivery._workers["mail"]._errands))
     mail.failing = False
-    delivery.tell([change("warning", room="102")])
+    tell(delivery, [change("warning", room="102")])
     eventually(lambda: mail.kinds == ["raised"])
 
 
@@ -259,7 +265,7 @@ def test_what_cannot_be_opened_is_opened_later(office):
 
     way = Way("mail", NotifierType("mail", "", opened), {})
     delivery = Delivery([way], (rule(),), VolatileStore(), Quiet(), patience=HASTY)
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: mail.kinds == ["raised"])
     delivery.close()
 
@@ -270,7 +276,7 @@ def test_closing_tells_what_can_be_told_and_does_not_wait_for_the_rest(office):
     hung.hang = release = threading.Event()
     notify: Notify = (("info", ("mail", "phone", "hung")),)
     delivery = office(rule(notify=notify), mail=mail, phone=phone, hung=hung)
-    delivery.tell([change("warning", notify=notify, room=str(n)) for n in range(50)])
+    tell(delivery, [change("warning", notify=notify, room=str(n)) for n in range(50)])
     began = monotonic()
     delivery.close(0.5)
     assert monotonic() - began < 2
@@ -283,7 +289,7 @@ def test_the_oldest_are_given_up_before_memory_is():
     errands = Errands("mail", {}, every=True)
     one = change("warning")
     for _ in range(WAITING + 3):
-        errands.add(one)
+        errands.add(Waiting(one))
     assert len(errands) == WAITING
     assert errands.given_up == 3
 
@@ -304,10 +310,10 @@ def test_a_notifier_that_did_not_change_is_not_opened_again(office):
     mail = Phone()
     ways = [Way("mail", NotifierType("mail", "", mail.open), {})]
     delivery = Delivery(ways, [rule()], VolatileStore(), Quiet(), patience=HASTY)
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: len(mail.heard) == 1)
     again(delivery, *ways)
-    delivery.tell([change(None)])
+    tell(delivery, [change(None)])
     eventually(lambda: len(mail.heard) == 2)
     assert mail.opened == 1
     delivery.close(1)
@@ -316,10 +322,10 @@ def test_a_notifier_that_did_not_change_is_not_opened_again(office):
 def test_one_that_changed_goes_on_where_it_was(office):
     old, new = Phone(), Phone()
     delivery = office(mail=old)
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: len(old.heard) == 1)
     old.failing = True
-    delivery.tell([change("critical")])
+    tell(delivery, [change("critical")])
     eventually(lambda: old.tried >= 2)
     again(delivery, way("mail", new))
     eventually(lambda: new.kinds == ["escalated"])  # that it was raised is known
@@ -330,7 +336,7 @@ def test_a_change_is_tried_at_once_whatever_the_pause(office):
     old, new = Phone(), Phone()
     old.failing = True
     delivery = office(mail=old, patience=replace(HASTY, first=60, longest=60))
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: delivery.state()["mail"]["failures"] == 1)
     again(delivery, way("mail", new))
     eventually(lambda: new.kinds == ["raised"])
@@ -340,11 +346,11 @@ def test_one_that_is_gone_tells_what_waits_and_ends(office):
     mail, phone = Phone(), Phone()
     mail.hang = threading.Event()
     delivery = office(mail=mail, phone=phone, patience=Patience())
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: mail.tried == 1)
     again(delivery, way("phone", phone))
     assert list(delivery.state()) == ["phone"]
-    delivery.tell([change("critical")])
+    tell(delivery, [change("critical")])
     eventually(lambda: phone.kinds == ["raised"])
     assert mail.heard == []
 
@@ -352,10 +358,10 @@ def test_one_that_is_gone_tells_what_waits_and_ends(office):
 def test_who_was_told_hears_the_end_though_the_rule_names_it_no_more(office):
     mail, phone = Phone(), Phone()
     delivery = office(mail=mail, phone=phone)
-    delivery.tell([change("critical")])
+    tell(delivery, [change("critical")])
     eventually(lambda: len(mail.heard) == len(phone.heard) == 1)
-    delivery.tell([change("warning", notify=(("warning", ("mail",)),))])
-    delivery.tell([change(None, notify=(("warning", ("mail",)),))])
+    tell(delivery, [change("warning", notify=(("warning", ("mail",)),))])
+    tell(delivery, [change(None, notify=(("warning", ("mail",)),))])
     eventually(lambda: phone.kinds == ["raised", "cleared"])
 
 
@@ -370,11 +376,12 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
         "error": "",
         "failures": 0,
         "given_up": 0,
+        "untold": [],
         "stuck": False,
         "busy_s": None,
     }
     mail.failing = True
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: delivery.state()["mail"]["error"] == "line is down")
     assert delivery.state()["mail"]["waiting"] == 1
     mail.failing = False
@@ -394,7 +401,7 @@ def test_a_thread_that_dies_gets_a_successor_but_not_for_ever(office, monkeypatc
     mail, phone = Phone(), Phone()
     delivery = office(mail=mail, phone=phone)
     for tries in range(1, HASTY.replaced + 2):
-        delivery.tell([change("critical" if tries % 2 else None)])
+        tell(delivery, [change("critical" if tries % 2 else None)])
         eventually(lambda: delivery.state()["mail"]["stuck"])
         delivery.watch()
     delivery.watch()
@@ -444,7 +451,7 @@ def test_whatever_a_plugin_raises_is_a_failure_and_no_more(office, what):
 
     mail, phone = Moody(), Phone()
     delivery = office(mail=mail, phone=phone)
-    delivery.tell([change("critical")])
+    tell(delivery, [change("critical")])
     eventually(lambda: mail.kinds == phone.kinds == ["raised"])
     assert not delivery.state()["mail"]["stuck"]
     delivery.close(1)
@@ -463,11 +470,11 @@ def test_pauses_double_and_are_anything_up_to_that(monkeypatch):
         bounds.append((low, high))
         return 0.001
 
-    monkeypatch.setattr("hushd.runtime.delivery.random.uniform", uniform)
+    monkeypatch.setattr("hushd.runtime.worker.random.uniform", uniform)
     mail = Phone()
     mail.failing = True
     delivery = make(mail, Diary(), replace(HASTY, first=5, longest=300))
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: len(bounds) > 8)
     delivery.close(1)
     assert bounds[:9] == [(0, high) for high in (5, 10, 20, 40, 80, 160, 300, 300, 300)]
@@ -477,10 +484,10 @@ def test_a44_what_could_not_be_told_for_hours_is_told_once_and_as_late(monkeypat
     mail, log = Phone(), Diary()
     mail.failing = True
     delivery = make(mail, log, HASTY)
-    delivery.tell([change("warning"), change(None), change("critical", 2)])
+    tell(delivery, [change("warning"), change(None), change("critical", 2)])
     eventually(lambda: mail.tried > 3)
     clock = monotonic
-    monkeypatch.setattr("hushd.runtime.delivery.time.monotonic", lambda: clock() + 3 * 3600)
+    monkeypatch.setattr("hushd.runtime.worker.time.monotonic", lambda: clock() + 3 * 3600)
     mail.failing = False
     eventually(lambda: len(mail.heard) == 1)
     delivery.close(1)
@@ -494,7 +501,7 @@ def test_a42_what_is_so_at_the_start_is_told_when_the_notifier_is_ready():
     mail, log = Phone(), Diary()
     mail.failing = True
     delivery = make(mail, log, HASTY)
-    delivery.tell([change("warning")])  # and nothing changes after that
+    tell(delivery, [change("warning")])  # and nothing changes after that
     eventually(lambda: mail.tried > 5)
     mail.failing = False
     eventually(lambda: mail.kinds == ["raised"])
@@ -517,14 +524,14 @@ class Picky(Phone):
 def test_what_is_refused_holds_up_no_other_and_waits_for_news():
     mail, log = Picky(), Diary()
     delivery = make(mail, log, HASTY)
-    delivery.tell([change("warning"), change("warning", room="102")])
+    tell(delivery, [change("warning"), change("warning", room="102")])
     eventually(lambda: mail.kinds == ["raised"])
     assert mail.heard[0].record["labels"] == {"room": "102"}
     eventually(lambda: len(log.of("notifier.refused")) == 2)  # at once, and after the other
     sleep(5 * HASTY.longest)  # an hour would pass
     assert len(log.of("notifier.refused")) == 2
     mail.odd = "nothing"  # somebody has seen to it
-    delivery.tell([change("warning", room="103")])
+    tell(delivery, [change("warning", room="103")])
     eventually(lambda: len(mail.heard) == 3)
     assert log.of("notifier.failed") == []
     assert "notify-test mail" in log.of("notifier.refused")[0]["hint"]
@@ -540,7 +547,7 @@ def test_what_a_plugin_stumbles_over_holds_up_no_other():
 
     mail = Clumsy()
     delivery = make(mail, Diary(), HASTY)
-    delivery.tell([change("warning"), change("warning", room="102")])
+    tell(delivery, [change("warning"), change("warning", room="102")])
     eventually(lambda: [note.record["labels"] for note in mail.heard] == [{"room": "102"}])
     delivery.close(1)
 
@@ -548,7 +555,7 @@ def test_what_a_plugin_stumbles_over_holds_up_no_other():
 def test_closing_does_not_wait_for_an_hour_to_pass():
     mail, log = Picky(), Diary()
     delivery = make(mail, log, HASTY)
-    delivery.tell([change("warning")])
+    tell(delivery, [change("warning")])
     eventually(lambda: log.of("notifier.refused"))
     began = monotonic()
     delivery.close(5)
@@ -564,7 +571,7 @@ def test_no_secret_is_shown_whoever_speaks_of_it():
     secret = "https://me:canary-1@bell.lan/hooks/canary-2?k=canary-3"
     for secrets in ((secret,), ("canary-1", "canary-2", "canary-3")):
         delivery = make(Chatty(), log, HASTY, *secrets)
-        delivery.tell([change("warning")])
+        tell(delivery, [change("warning")])
         eventually(lambda delivery=delivery: delivery.state()["mail"]["failures"])
         assert "canary" not in str(delivery.state())
         delivery.close(1)

@@ -15,7 +15,7 @@ from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
 from hushd.runtime.logs import Quiet
 from hushd.runtime.messages import Message
-from hushd.runtime.store import VolatileStore
+from hushd.runtime.store import NOWHERE, VolatileStore
 from hushd.runtime.upkeep import Bounds, Standing, Upkeep
 
 CONFIG = """\
@@ -232,11 +232,12 @@ def test_the_others_hear_of_a_notifier_that_fails_and_so_does_the_journal(place)
         while not condition():
             assert monotonic() < until
             place.clock.second += 1
-            delivery.tell(
+            letters = delivery.letters(
                 upkeep.look(
                     place.standing, delivery.state(), place.engine, place.intake, place.inbox
                 )
             )
+            delivery.tell(letters, [NOWHERE] * len(letters))
             sleep(0.005)
 
     place.standing = DOWN

@@ -87,6 +87,21 @@ class RefusedError(Exception):
     """The other side, or this machine, has said no: to try again soon changes nothing."""
 
 
+class NotSentError(OSError):
+    """It was certainly not delivered: it is tried again as it is.
+
+    After any other error it may have been, unnoticed: the next attempt is flagged.
+
+    Args:
+        message: Why, without a secret.
+        retry_after: For how many seconds the other side asks not to be tried again.
+    """
+
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = float(retry_after)
+
+
 class Note(NamedTuple):
     """What a notifier is asked to tell."""
 
@@ -96,6 +111,7 @@ class Note(NamedTuple):
     severity: str | None
     key: str  # the same when the same thing is sent again
     record: Mapping[str, object]  # the journal line of the transition
+    again: bool = False  # it may have been delivered before; say so
 
 
 class Notifier(Protocol):
@@ -106,6 +122,8 @@ class Notifier(Protocol):
 
         Raises:
             RefusedError: it was refused, and nothing was delivered: tried again, but rarely.
+            NotSentError: nothing was delivered: tried again as it is.
+            Exception: any other leaves open whether it arrived: told again, ``note.again`` set.
         """
 
     def close(self) -> None:
@@ -119,6 +137,7 @@ class Publish(Protocol):
         """Return once the broker has it.
 
         Raises:
+            NotSentError: it certainly does not have it.
             OSError: it may not have it.
         """
 
@@ -127,9 +146,9 @@ def no_broker(topic: str, payload: bytes, *, retain: bool = False) -> None:  # n
     """Say that nothing is published here.
 
     Raises:
-        OSError: always.
+        NotSentError: always.
     """
-    raise OSError("there is no connection to a broker to publish over")
+    raise NotSentError("there is no connection to a broker to publish over")
 
 
 @dataclass(frozen=True, slots=True)

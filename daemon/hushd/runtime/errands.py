@@ -1,32 +1,67 @@
-"""What one notifier has yet to tell: pure bookkeeping, without threads or clocks."""
+"""What one notifier has yet to tell: pure bookkeeping, without threads, clocks or disks.
 
-from collections import deque
+Each transition that waits has a row in the store's outbox.  What is decided here about rows
+is handed out as deeds, for somebody to have the store keep it.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hushd.core.reconcile import Kind, Told, reconcile, unreachable, wanted
 from hushd.core.rules import Severity
 from hushd.core.transitions import Event, Transition
-from hushd.runtime.store import Alert
+from hushd.runtime.store import NOWHERE, Alert
 
 WAITING = 100_000  # transitions; beyond that the oldest are given up and counted
+TOO_MANY = "too much was waiting"
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A transition that was not told yet."""
+
+    transition: Transition
+    since: float = 0.0  # when it was added
+    row: int = NOWHERE  # in the outbox
+    unsure: bool = False  # an attempt may have succeeded unnoticed
+
+    @property
+    def alert(self) -> Alert:
+        """Return what it is about."""
+        return (self.transition.rule, self.transition.labels)
 
 
 class Errand(NamedTuple):
     """Something to tell now, and what the notifier knows once it was told."""
 
-    transition: Transition
+    waiting: Waiting
     kind: Kind | Event
     severity: Severity | None
-    alert: Alert
     told: Told
-    since: float = 0.0  # when it was added
+
+    @property
+    def transition(self) -> Transition:
+        """Return what happened."""
+        return self.waiting.transition
 
 
-class Waiting(NamedTuple):
-    """A transition that was not told yet, and when it was added."""
+class Settled(NamedTuple):
+    """Rows that are done with, and what the notifier knows of their alert, if that is news."""
 
-    transition: Transition
-    since: float
+    rows: tuple[int, ...]
+    news: tuple[Alert, Told] | None = None
+
+
+class Buried(NamedTuple):
+    """What is never told, and why."""
+
+    waiting: Waiting
+    error: str
+
+
+Deed = Settled | Buried
 
 
 class Errands:
@@ -37,32 +72,57 @@ class Errands:
     With *every*, as for a journal, each transition is told, in order, whatever happens.
     """
 
-    def __init__(self, notifier: str, told: dict[Alert, Told], *, every: bool) -> None:
+    def __init__(
+        self,
+        notifier: str,
+        told: dict[Alert, Told],
+        waiting: Iterable[Waiting] = (),
+        *,
+        every: bool,
+    ) -> None:
         self.given_up = 0
         self._notifier = notifier
-        self._told = told
+        self._told = dict(told)
         self._every = every
         self._waiting: deque[Waiting] = deque()
+        self._alerts: Counter[Alert] = Counter()  # how often each is among what waits
+        self._unkept: set[Alert] = set()  # what was missed of them is not in the store
+        self._spent: list[int] = []  # rows of what needs no telling
+        self._deeds: list[Deed] = []
+        for one in waiting:
+            self.add(one)
 
     def __len__(self) -> int:
         """Return how many transitions wait."""
         return len(self._waiting)
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """Return what waits, in the order in which it is told."""
+        return list(self._waiting)
+
+    @property
+    def told(self) -> dict[Alert, Told]:
+        """Return what the notifier knows."""
+        return dict(self._told)
 
     def follow(self, *, every: bool) -> None:
         """Tell every transition from now on, or only what is news."""
         self._every = every
 
     def knows_of(self, alert: Alert) -> bool:
-        """Say whether the notifier was told of *alert*, and not that all is well again."""
+        """Say whether the notifier knows of *alert*, or may before it hears what comes now."""
+        if self._every:
+            return False
         told = self._told.get(alert)
-        return told is not None and told.level is not None
+        return alert in self._alerts or (told is not None and told.level is not None)
 
-    def add(self, transition: Transition, now: float = 0.0) -> None:
-        """Add what has just happened; *now* is the errand's ``since``."""
+    def add(self, waiting: Waiting) -> None:
+        """Add what has just happened."""
         if len(self._waiting) >= WAITING:
-            self._waiting.popleft()
-            self.given_up += 1
-        self._waiting.append(Waiting(transition, now))
+            self._bury(self._waiting[0], TOO_MANY)
+        self._waiting.append(waiting)
+        self._alerts[waiting.alert] += 1
 
     def next(self) -> Errand | None:
         """Return what to tell now, or None; drops what needs no telling.
@@ -70,42 +130,38 @@ class Errands:
         The errand stays until it is ``done``.
         """
         while self._waiting:
-            transition, since = self._waiting[0]
-            alert = (transition.rule, transition.labels)
+            waiting = self._waiting[0]
+            transition = waiting.transition
             if self._every:
-                event, severity = transition.event, transition.severity
-                return Errand(transition, event, severity, alert, Told(), since)
-            told = self._told.get(alert, Told())
+                return Errand(waiting, transition.event, transition.severity, Told())
+            told = self._told.get(waiting.alert, Told())
             want = wanted(transition.notify, self._notifier, transition.severity)
             kind = reconcile(told, transition.episode, want)
             if kind is not None:
                 severity = want if want is not None else told.level
-                return Errand(
-                    transition, kind, severity, alert, Told(transition.episode, want, None), since
-                )
-            self._waiting.popleft()
+                return Errand(waiting, kind, severity, Told(transition.episode, want, None))
+            self._drop(waiting)
+            self._spend([waiting], waiting.alert)
         return None
 
     def done(self, errand: Errand) -> None:
         """Take note that *errand* was told."""
-        self._drop(errand)
-        if not self._every:
-            if errand.told.level is None:
-                self._told.pop(errand.alert, None)  # what is well and known needs no memory
-            else:
-                self._told[errand.alert] = errand.told
+        waiting = errand.waiting
+        self._drop(waiting)
+        news = None if self._every else (waiting.alert, errand.told)
+        if news is not None:
+            self._learn(*news)
+        self._deeds.append(Settled(_rows([waiting]), news))
 
-    def give_up(self, errand: Errand) -> None:
+    def give_up(self, errand: Errand, error: str) -> None:
         """Take note that *errand* is never told; what the notifier knows stays as it was."""
-        self._drop(errand)
-        self.given_up += 1
-        told = self._told.get(errand.alert)
-        if told is not None:
-            self._told[errand.alert] = told._replace(missed=None)
-
-    def _drop(self, errand: Errand) -> None:
-        if self._waiting and self._waiting[0].transition is errand.transition:
-            self._waiting.popleft()
+        self._bury(errand.waiting, error)
+        alert = errand.waiting.alert
+        told = self._told.get(alert)
+        if told is not None and told.missed is not None:
+            told = told._replace(missed=None)
+            self._learn(alert, told)
+            self._deeds.append(Settled((), (alert, told)))
 
     def failed(self, last: Errand | None = None) -> None:
         """Take note that a delivery failed: keep the newest of each alert, and what it missed.
@@ -116,16 +172,69 @@ class Errands:
         if self._every:
             return
         newest: dict[Alert, Waiting] = {}
+        older: dict[Alert, list[Waiting]] = {}
         for waiting in self._waiting:
-            transition = waiting.transition
-            alert = (transition.rule, transition.labels)
+            transition, alert = waiting.transition, waiting.alert
             want = wanted(transition.notify, self._notifier, transition.severity)
             told = self._told.get(alert, Told())
             missed = unreachable(told, transition.episode, want)
             if missed is not told:
                 self._told[alert] = missed
-            newest.pop(alert, None)
+                self._unkept.add(alert)
+            if alert in newest:
+                older.setdefault(alert, []).append(newest.pop(alert))
             newest[alert] = waiting
-        if last is not None and last.alert in newest:
-            newest[last.alert] = newest.pop(last.alert)
+        if last is not None and last.waiting.alert in newest:
+            newest[last.waiting.alert] = newest.pop(last.waiting.alert)
         self._waiting = deque(newest.values())
+        self._alerts = Counter(newest.keys())
+        for alert, superseded in older.items():
+            self._spend(superseded, alert)
+
+    def deeds(self) -> list[Deed]:
+        """Hand out what the store is to keep of all this, in this order."""
+        deeds, self._deeds = self._deeds, []
+        if self._spent:
+            deeds.append(Settled(tuple(self._spent)))
+            self._spent = []
+        return deeds
+
+    def kept(self, rows: Iterable[int]) -> None:
+        """Take note that all is in the store anew: of what waits, each in its row."""
+        for waiting, row in zip(self._waiting, rows, strict=True):
+            waiting.row = row
+        self._unkept.clear()
+        self._spent.clear()
+        self._deeds = [deed for deed in self._deeds if isinstance(deed, Buried)]
+
+    def _spend(self, superfluous: list[Waiting], alert: Alert) -> None:
+        """Let go of rows; what they would say of the past after a restart goes into told."""
+        rows = _rows(superfluous)
+        if alert in self._unkept:
+            self._unkept.discard(alert)
+            self._deeds.append(Settled(rows, (alert, self._told[alert])))
+        else:
+            self._spent += rows
+
+    def _learn(self, alert: Alert, told: Told) -> None:
+        self._unkept.discard(alert)
+        if told.level is None and told.missed is None:
+            self._told.pop(alert, None)  # what is well and known needs no memory
+        else:
+            self._told[alert] = told
+
+    def _bury(self, waiting: Waiting, error: str) -> None:
+        self._drop(waiting)
+        self.given_up += 1
+        self._deeds.append(Buried(waiting, error))
+
+    def _drop(self, waiting: Waiting) -> None:
+        if self._waiting and self._waiting[0] is waiting:
+            self._waiting.popleft()
+            self._alerts[waiting.alert] -= 1
+            if not self._alerts[waiting.alert]:
+                del self._alerts[waiting.alert]
+
+
+def _rows(waiting: Iterable[Waiting]) -> tuple[int, ...]:
+    return tuple(one.row for one in waiting if one.row != NOWHERE)

@@ -139,9 +139,11 @@ class Loop:
 
     def _keep(self, readings: Sequence[Reading], transitions: Sequence[Transition]) -> None:
         """Commit, then tell."""
+        letters = self._delivery.letters(transitions)
+        rows: Sequence[int] = ()
         if readings or transitions:
             self._store.add(readings, ())
-            self._store.commit(transitions)
+            rows = self._store.commit(transitions, letters)
         if not transitions:
             return
         for transition in transitions:
@@ -155,7 +157,7 @@ class Loop:
                 limit=transition.limit,
                 episode=transition.episode,
             )
-        self._delivery.tell(transitions)
+        self._delivery.tell(letters, rows)
 
     def _patience(self) -> float:
         """Return how long to sleep if nothing comes."""

@@ -1,0 +1,499 @@
+"""One notifier at work, in a thread of its own: claim, send, settle.
+
+Before each attempt the store keeps that it begins, afterwards what came of it.  Should the
+process end in between, nobody knows whether the note arrived: it is told again, and says so.
+"""
+
+import random
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any, NamedTuple
+
+from hushd.core.transitions import Transition
+from hushd.plugin.records import (
+    Context,
+    Note,
+    Notifier,
+    NotifierType,
+    NotSentError,
+    RefusedError,
+)
+from hushd.runtime import notes
+from hushd.runtime.errands import Buried, Deed, Errand, Errands, Settled, Waiting
+from hushd.runtime.logs import Log
+from hushd.runtime.store import NOWHERE, Store
+from hushd.runtime.veil import spoken
+
+SECOND = 10**9  # ns
+SHOWN = 5  # of what was given up, the newest are shown
+
+#: After these nothing was delivered.  After any other it may have been, unnoticed.
+DEFINITE = (NotSentError, RefusedError, ConnectionRefusedError, socket.gaierror)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to try; in seconds."""
+
+    send: float = 60.0  # one delivery; a worker that takes longer is replaced
+    first: float = 5.0  # pause after a failure; doubles with each
+    longest: float = 300.0
+    refused: float = 3600.0  # pause after a refusal, unless there is something new to tell
+    give_up: float = 86_400.0  # after what is to be told was decided
+    late: float = 120.0  # what waited longer is told as late
+    replaced: int = 3  # hung threads an hour; each may stay in memory until the process ends
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A configured notifier: its name, its type and the options for it."""
+
+    name: str
+    type: NotifierType
+    options: Mapping[str, Any]
+    secrets: tuple[str, ...] = ()  # not to be shown, whoever speaks of them
+
+
+class Left(NamedTuple):
+    """How much a worker could not tell before it had to end."""
+
+    kept: int = 0  # waits in the store's outbox
+    lost: int = 0
+
+
+class Worker:
+    """Runs the errands of one notifier.
+
+    A thread cannot be ended from outside.  One that hangs in a plugin is therefore
+    abandoned and replaced, with a notifier opened anew: ``_generation`` tells the old one,
+    should it ever come back, that nobody waits for it.
+
+    The store may wait for a disk, so it is never called under the lock, with one exception:
+    `rekeep`.  It is safe because a store never calls a worker.
+    """
+
+    def __init__(
+        self,
+        way: Way,
+        context: Context,
+        store: Store,
+        zone: tzinfo | None,
+        patience: Patience,
+        log: Log,
+    ) -> None:
+        self.name = way.name
+        self._way = way
+        self._context = context
+        self._store = store
+        self._zone = zone
+        self._patience = patience
+        self._log = log
+        self._errands = Errands(
+            way.name, store.told(way.name), _inherited(store, way.name), every=way.type.every
+        )
+        self._changed = threading.Condition()
+        self._closing = False
+        self._generation = 0
+        self._current: Waiting | None = None  # what is being told
+        self._busy_since: float | None = None  # the plugin is at it
+        self._replaced: list[float] = []
+        self._failures = 0  # in a row
+        self._refusals = 0  # likewise
+        self._began = time.monotonic()
+        self._news = False  # something was added since the last attempt
+        self._changed_way = False
+        self._told_at: int | None = None  # wall time of the last success, ns
+        self._failed_at: int | None = None
+        self._error = ""  # of the last failure
+        self._untold: deque[dict[str, Any]] = deque(maxlen=SHOWN)
+        self._complained = False  # that there is no thread to be had
+        self._thread = self._start()
+
+    # -- called by the loop ------------------------------------------------------------
+
+    def add(self, happened: Iterable[tuple[Transition, int]]) -> None:
+        """Add what has just happened, each with its row."""
+        with self._changed:
+            now = time.monotonic()
+            for transition, row in happened:
+                self._errands.add(Waiting(transition, now, row))
+            self._news = True
+            self._changed.notify_all()
+
+    def change(self, way: Way, context: Context, zone: tzinfo | None) -> None:
+        """Go on in another way, with the next delivery; what waits and was told stays."""
+        with self._changed:
+            self._zone = zone
+            if (way, context.site) == (self._way, self._context.site):
+                return
+            self._context = context
+            self._way = way  # after the context: `_run` reads them the other way round
+            self._errands.follow(every=way.type.every)
+            self._changed_way = True
+            self._changed.notify_all()
+
+    def knows_of(self, transition: Transition) -> bool:
+        """Say whether it knows of the alert, or may soon, and not that all is well again."""
+        with self._changed:
+            return self._errands.knows_of((transition.rule, transition.labels))
+
+    def rekeep(self) -> None:
+        """Let the store, which had failed, keep all that waits and all that is known.
+
+        The only place where the store is called under the lock: between the two, nothing
+        may begin to wait or be settled.
+        """
+        with self._changed:
+            letters = [
+                (
+                    waiting.transition,
+                    _by_the_wall(waiting.since),
+                    waiting.unsure or waiting is self._current,
+                )
+                for waiting in self._errands.waiting
+            ]
+            self._errands.kept(self._store.keep(self.name, letters, self._errands.told))
+
+    def state(self) -> dict[str, Any]:
+        """Return how it fares."""
+        with self._changed:
+            since = self._busy_since
+            return {
+                "type": self._way.type.name,
+                "waiting": len(self._errands),
+                "told_at": self._told_at,
+                "failed_at": self._failed_at,
+                "error": self._error,
+                "failures": self._failures,
+                "given_up": self._errands.given_up,
+                "untold": list(self._untold),
+                "stuck": self._stuck,
+                "busy_s": None if since is None else round(time.monotonic() - since, 1),
+            }
+
+    @property
+    def gone(self) -> bool:
+        """Say whether nothing more is to be expected of it once it was closed."""
+        with self._changed:
+            return not self._thread.is_alive() or self._hangs
+
+    @property
+    def _stuck(self) -> bool:
+        """Say whether its thread hangs or has died; a plugin can do both."""
+        if not self._thread.is_alive():
+            return not self._closing
+        return self._hangs
+
+    @property
+    def _hangs(self) -> bool:
+        since = self._busy_since
+        return since is not None and time.monotonic() - since >= self._patience.send
+
+    def watch(self) -> None:
+        """Replace the thread if it hangs or has died, but not for ever."""
+        with self._changed:
+            if not self._stuck:
+                return
+            now, died = time.monotonic(), not self._thread.is_alive()
+            self._replaced = [at for at in self._replaced if now - at < 3600]
+            if len(self._replaced) >= self._patience.replaced:
+                return
+            if self._current is not None:
+                self._current.unsure = True
+            self._current = self._busy_since = None
+            self._generation += 1
+            self._errands.failed()
+            self._thread = self._start()
+            if self._complained:  # tried again at the next look
+                return
+            self._replaced.append(now)
+        if died:
+            self._log.error("notifier.died", notifier=self.name, hint="it began anew")
+        else:
+            self._log.error("notifier.hung", notifier=self.name, deadline_s=self._patience.send)
+
+    def close(self) -> None:
+        """Ask the thread to end once it has told what it can."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+
+    def reopen(self) -> None:
+        """Go on after all; a thread that is ending just now is replaced by ``watch``."""
+        with self._changed:
+            self._closing = False
+            if not self._thread.is_alive():
+                self._generation += 1
+                self._thread = self._start()
+
+    def join(self, deadline: float) -> Left:
+        """Wait for the thread until *deadline*; return how much was not told."""
+        if self._thread.is_alive():
+            self._thread.join(max(0.0, deadline - time.monotonic()))
+        with self._changed:
+            lost = sum(waiting.row == NOWHERE for waiting in self._errands.waiting)
+            return Left(len(self._errands) - lost, lost)
+
+    # -- the thread --------------------------------------------------------------------
+
+    def _start(self) -> threading.Thread:
+        """Return the thread, which could not be started where there are too many."""
+        thread = threading.Thread(
+            target=self._run, args=(self._generation,), name=f"notify-{self.name}", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError as exc:
+            if not self._complained:
+                self._log.error("notifier.not_started", notifier=self.name, error=str(exc))
+            self._complained = True
+        else:
+            self._complained = False
+        return thread
+
+    def _run(self, generation: int) -> None:
+        """Tell what there is to tell until closed or replaced."""
+        notifier: Notifier | None = None
+        opened: Way | None = None
+        while True:
+            errand = self._next(generation)
+            if errand is None:
+                break
+            way = self._way
+            if way is not opened:
+                self._let_go(notifier)
+                notifier, opened = None, way
+            begun = False
+            try:
+                if notifier is None:
+                    notifier = way.type.open(way.options, self._context)
+                note = self._note(errand)
+                begun = True
+                notifier.send(note)
+            except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
+                sure = not begun or isinstance(exc, DEFINITE)
+                if not self._failed(generation, errand, exc, sure=sure):
+                    break
+            else:
+                if not self._succeeded(generation, errand):
+                    break
+        self._let_go(notifier)
+
+    def _note(self, errand: Errand) -> Note:
+        """Return what to tell, as things stand now."""
+        waiting = errand.waiting
+        key = f"{waiting.transition.id}-{self.name}"
+        note = notes.write(waiting.transition, errand.kind, errand.severity, key, self._zone)
+        if waiting.unsure:
+            note = note._replace(again=True)
+        if (
+            time.monotonic() - waiting.since < self._patience.late
+            or self._way.type.every  # evidence is not told anew
+        ):
+            return note
+        # by the wall: the clock of the engine may be that of a recording
+        return notes.late(note, _by_the_wall(waiting.since), time.time_ns(), self._zone)
+
+    def _next(self, generation: int) -> Errand | None:
+        """Wait for something to tell, and claim it; None: it is time to end."""
+        while True:
+            with self._changed:
+                if generation != self._generation:
+                    return None
+                errand = self._errands.next()
+                deeds = self._errands.deeds()
+                if errand is None and not deeds:
+                    if self._closing:
+                        return None
+                    self._changed.wait()
+                    continue
+                if errand is not None:
+                    self._current = errand.waiting
+                    self._changed_way = self._news = False
+            self._keep(deeds)
+            if errand is not None and self._claimed(generation, errand):
+                return errand
+
+    def _claimed(self, generation: int, errand: Errand) -> bool:
+        row = errand.waiting.row
+        if row != NOWHERE:
+            self._store.claim(row)
+        with self._changed:
+            if generation != self._generation:
+                return False
+            self._busy_since = time.monotonic()  # only now: a slow disk is not the plugin's fault
+            return True
+
+    def _keep(self, deeds: Sequence[Deed]) -> None:
+        """Let the store keep what was decided."""
+        for deed in deeds:
+            match deed:
+                case Settled(rows, news):
+                    self._store.settle(self.name, rows, news)
+                case Buried(waiting, error):
+                    self._bury(waiting, error)
+
+    def _bury(self, waiting: Waiting, error: str) -> None:
+        transition = waiting.transition
+        if waiting.row != NOWHERE:
+            self._store.bury(waiting.row, error)
+        self._log.error(
+            "notifier.given_up",
+            notifier=self.name,
+            rule=transition.rule,
+            key=transition.id,
+            error=error,
+        )
+        given_up = {
+            "at": time.time_ns(),
+            "rule": transition.rule,
+            "labels": dict(transition.labels),
+            "error": error,
+        }
+        with self._changed:
+            self._untold.appendleft(given_up)
+
+    def _succeeded(self, generation: int, errand: Errand) -> bool:
+        with self._changed:
+            if generation != self._generation:
+                return False
+            self._current = self._busy_since = None
+            self._failures = self._refusals = 0
+            self._told_at = time.time_ns()
+            self._errands.done(errand)
+            deeds = self._errands.deeds()
+        self._keep(deeds)
+        self._log.debug(
+            "notifier.told", notifier=self.name, kind=errand.kind, rule=errand.transition.rule
+        )
+        return True
+
+    def _failed(self, generation: int, errand: Errand, exc: BaseException, *, sure: bool) -> bool:
+        """Take note of a failure and pause; False: it is time to end."""
+        refused = isinstance(exc, RefusedError)
+        waiting = errand.waiting
+        with self._changed:
+            if generation != self._generation:
+                return False
+            self._current = self._busy_since = None
+            self._failures += 1
+            self._refusals = self._refusals + 1 if refused else 0
+            self._failed_at = time.time_ns()
+            self._error = self._veiled(exc)
+            waiting.unsure = waiting.unsure or not sure
+            pause = self._pause(exc)
+            self._complain(pause, refused=refused)
+            given_up = self._too_old(waiting)
+            if given_up:
+                self._errands.give_up(errand, self._error)
+            deeds = self._errands.deeds()
+        self._keep(deeds)
+        if not given_up and waiting.row != NOWHERE:
+            self._store.postpone(waiting.row, unsure=waiting.unsure)
+        # what was refused, or is more than the plugin can take, goes to the end: one odd note
+        # must not hold up all others
+        odd = refused or not isinstance(exc, OSError)
+        if not self._rested(generation, pause, last=errand if odd else None):
+            return False
+        with self._changed:
+            hopeless = refused and not self._closing and self._refusals >= len(self._errands)
+        return not hopeless or self._rested(generation, self._patience.refused, until_news=True)
+
+    def _rested(
+        self,
+        generation: int,
+        seconds: float,
+        *,
+        last: Errand | None = None,
+        until_news: bool = False,
+    ) -> bool:
+        """Pause, then look how things stand; False: it is time to end."""
+        with self._changed:
+            closing = self._closing  # each thing is tried once more at the end, and no more
+            self._changed.wait_for(
+                lambda: (
+                    self._closing
+                    or self._changed_way
+                    or generation != self._generation
+                    or (until_news and self._news)
+                ),
+                timeout=seconds,
+            )
+            if generation != self._generation:
+                return False
+            self._errands.failed(last)  # after the pause: what happened meanwhile counts too
+            deeds = self._errands.deeds()
+        self._keep(deeds)
+        return not closing
+
+    def _too_old(self, waiting: Waiting) -> bool:
+        """Say whether to give up.
+
+        Not in the first minutes of a process: after a long power cut the network takes a
+        moment, too.
+        """
+        now = time.monotonic()
+        if now - self._began < self._patience.longest:
+            return False
+        return now - waiting.since >= self._patience.give_up
+
+    def _pause(self, exc: BaseException) -> float:
+        """Return how long to wait: up to twice as long each time, so that no two keep step."""
+        longest = self._patience.first * 2 ** min(self._failures - 1, 30)
+        pause = random.uniform(0, min(longest, self._patience.longest))  # noqa: S311  no secret
+        asked = exc.retry_after if isinstance(exc, NotSentError) else 0.0
+        return max(pause, min(asked, self._patience.refused))
+
+    def _complain(self, pause: float, *, refused: bool) -> None:
+        """Log a failure; a refusal is for a person to put right."""
+        if refused:
+            self._log.error(
+                "notifier.refused",
+                notifier=self.name,
+                error=self._error,
+                failures=self._failures,
+                hint=f"hushd notify-test {self.name} tries it at once",
+            )
+        else:
+            self._log.warning(
+                "notifier.failed",
+                notifier=self.name,
+                error=self._error,
+                failures=self._failures,
+                retry_s=round(pause, 1),
+            )
+
+    def _veiled(self, exc: BaseException) -> str:
+        return spoken(exc, self._way.secrets)
+
+    def _let_go(self, notifier: Notifier | None) -> None:
+        if notifier is None:
+            return
+        try:
+            notifier.close()
+        except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
+            self._log.warning("notifier.failed", notifier=self.name, error=self._veiled(exc))
+
+
+def _inherited(store: Store, name: str) -> list[Waiting]:
+    """Return what waited before the process started; its age is by the wall."""
+    now, wall = time.monotonic(), time.time_ns()
+    return [
+        Waiting(
+            untold.transition,
+            now - max(0, wall - untold.since) / SECOND,
+            untold.row,
+            untold.unsure,
+        )
+        for untold in store.untold(name)
+    ]
+
+
+def _by_the_wall(since: float) -> int:
+    """Return the wall time of a moment of the monotonic clock, in ns."""
+    return time.time_ns() - round((time.monotonic() - since) * SECOND)
