@@ -107,6 +107,8 @@ def test_it_waits_for_a_configuration_and_starts_with_it(hushd):
     assert hushd.show("UnitFileState") == "enabled"
     assert hushd.show("ActiveState") == "inactive"
     assert hushd.dpkg("--verify", "hushd") == ""  # each file is as the package has it
+    traces = hushd.machine.try_to("grep", "-rl", "hushd-deb", LIBRARY).stdout
+    assert traces == "", "it speaks of where it was built"
     assert hushd.machine.path("/etc/hushd/secrets").stat().st_mode & 0o777 == 0o700
 
     snippet = "/usr/share/doc/hushd/examples/mosquitto/hushd.conf"
