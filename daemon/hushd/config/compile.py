@@ -13,7 +13,7 @@ from typing import Any
 
 from hushd.config.place import Place
 from hushd.config.problems import Mark, Report
-from hushd.config.records import Config, Internal, Limits, Logging, NotifierConfig
+from hushd.config.records import Config, Internal, Limits, Logging, NotifierConfig, Store
 from hushd.config.rules import RuleBook
 from hushd.config.secret import Keeper, Secret
 from hushd.config.sensors import Named, Sensors
@@ -42,7 +42,7 @@ def compile_config(
     rest = _Rest(main, named, catalog, report, place, book, path.parent)
     notifiers = rest.notifiers()
     rules = book.compile()
-    internal, limits = rest.internal(), rest.limits()
+    internal, limits, store = rest.internal(), rest.limits(), rest.store()
     rest.look_for_unused()
     if report.wrong:
         return None
@@ -63,6 +63,7 @@ def compile_config(
         limits,
         catalog,
         rest.log(),
+        store,
     )
 
 
@@ -179,6 +180,23 @@ class _Rest:
     def log(self) -> Logging:
         section: Section | None = self.main["log"]
         return Logging() if section is None else Logging(section["level"], section["format"])
+
+    def store(self) -> Store:
+        section: Section | None = self.main["store"]
+        if section is None:
+            return Store()
+        interval = section["commit_interval"]
+        if interval and not 100 <= interval // 10**6 <= 60_000:
+            self.report.error(
+                section.place("commit_interval"),
+                f'cannot use "{format_duration(interval)}" as commit_interval',
+                "write a duration from 100ms to 1m",
+            )
+        if not section.ok(*Store.__slots__):
+            return Store()
+        return Store(
+            Path(section["path"]), interval, *(section[key] for key in Store.__slots__[2:])
+        )
 
     def look_for_unused(self) -> None:
         """Say what is configured and does nothing."""

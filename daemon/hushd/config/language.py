@@ -50,6 +50,7 @@ LABEL_NAME = Text(
 )
 NAMES = Many(NAME, "list of names", example="a list of names, such as [phone]")
 LABEL_NAMES = Many(LABEL_NAME, "list of labels", example="a list of labels, such as [room]")
+_PATH = Text("path", r"[^\x00-\x1f]+", "write a path, without control characters")
 
 SECRET = Closed(
     "secret",
@@ -435,6 +436,33 @@ LIMITS = Table(
     },
 )
 
+STORE = Table(
+    "store",
+    {
+        "path": Key(_PATH, "the file; relative to the state directory", "hushd.db"),
+        "commit_interval": Key(
+            Span(),
+            "how long readings are gathered before they are written and acknowledged, 100ms to 1m; "
+            "what changes an alert is written at once",
+            "1s",
+        ),
+        "profile": Key(
+            Word(("durable", "alerts-only")),
+            "`alerts-only` spares a flash card: readings are not kept, so that windows begin "
+            "empty after a restart",
+            "durable",
+        ),
+        "on_error": Key(
+            Word(("continue", "hold")),
+            "where it cannot be written: go on in memory, or tell and acknowledge nothing until it can be",
+            "continue",
+        ),
+        "required": Key(
+            Flag(), "`true`: hushd does not start where the file cannot be written", "false"
+        ),
+    },
+)
+
 PLUGINS = Table(
     "plugins",
     {
@@ -457,7 +485,6 @@ def _named(shape: Shape, words: str) -> Entries:
 
 
 _TEXT_OR_SECRET = Either(one=Text(), named=SECRET, example=f"write a text, or {SECRET.example}")
-_PATH = Text("path", r"[^\x00-\x1f]+", "write a path, without control characters")
 
 _OPTION_SHAPES: Mapping[str, Shape] = {
     "text": Text(),
@@ -601,8 +628,9 @@ def language(catalog: Catalog) -> tuple[Table, Table]:
         "internal": Key(INTERNAL, "who hears of hushd's own troubles"),
         "log": Key(LOG, "what the daemon says of itself"),
         "limits": Key(LIMITS, "how much there may be of what others can multiply"),
+        "store": Key(STORE, "what outlives a restart, and how"),
     }
-    later = ("schedules", "store", "web")
+    later = ("schedules", "web")
     elsewhere = {key: "it belongs into the main file" for key in main if key not in shared}
     return (
         Table("main file", main, later),

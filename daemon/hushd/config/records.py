@@ -135,6 +135,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Store:
+    """What outlives a restart, and how."""
+
+    path: Path = Path("hushd.db")  # relative: in the state directory
+    commit_interval: int = 1_000_000_000  # ns
+    profile: Literal["durable", "alerts-only"] = "durable"
+    on_error: Literal["continue", "hold"] = "continue"
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A configuration without errors."""
 
@@ -149,4 +160,5 @@ class Config:
     limits: Limits
     catalog: Catalog
     log: Logging = field(default_factory=Logging)
+    store: Store = field(default_factory=Store)
     warnings: tuple[Problem, ...] = ()
