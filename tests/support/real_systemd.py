@@ -78,7 +78,7 @@ def missing() -> str:
         return "a systemd of our own takes root"
     if not SYSTEMD.exists():
         return f"{SYSTEMD} is missing: apt-get install systemd"
-    for program in ("unshare", "nsenter", "ip", "pivot_root"):
+    for program in ("unshare", "nsenter", "setpriv", "pivot_root", "ip"):
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
             return f"{program} is missing"
     if _cgroups() is None:
@@ -174,8 +174,9 @@ def machine(folder: Path) -> Iterator[Machine]:
         "SYSTEMD": str(SYSTEMD),
         "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
     }
-    # it enters its group before the group becomes the root of its namespace
-    enter = f'echo $$ > "{group}/cgroup.procs"; exec unshare "$@"'
+    # it enters its group before the group becomes the root of its namespace, and does not
+    # outlive who started it
+    enter = f'echo $$ > "{group}/cgroup.procs"; exec setpriv --pdeathsig KILL unshare "$@"'
     with said.open("wb") as log:
         outer = subprocess.Popen(
             ["sh", "-c", enter, "sh", *APART, "--propagation=private", "bash", "-c", BOOT],
