@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from hushd.plugin import NotSentError
+
 GRACE = 1.0  # seconds between the request to end and the end
 DEATH = 5.0  # seconds that a killed process may take
 TAIL = 4096  # bytes of what it prints that are kept: the last ones
@@ -38,21 +40,24 @@ def run(argv: Sequence[str], given: bytes, seconds: float, variables: Mapping[st
     SIGTERM first, SIGKILL after a second.
 
     Raises:
+        NotSentError: it could not be started.
         TimeoutError: it did not end in time.
-        OSError: it could not be started.
     """
     until = time.monotonic() + seconds
     with _file(given) as file:
-        child = subprocess.Popen(  # noqa: S603  a list of arguments out of the configuration
-            list(argv),
-            bufsize=0,
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd="/",
-            env=dict(variables),
-            start_new_session=True,
-        )
+        try:
+            child = subprocess.Popen(  # noqa: S603  a list of arguments out of the configuration
+                list(argv),
+                bufsize=0,
+                stdin=file,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env=dict(variables),
+                start_new_session=True,
+            )
+        except OSError as exc:
+            raise NotSentError(f"cannot be started: {exc.strerror or exc}") from exc
     _running.add(child.pid)
     assert child.stdout is not None  # noqa: S101  it is a pipe
     tail = bytearray()

@@ -11,7 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedError
+from hushd.plugin import (
+    Context,
+    Fault,
+    Note,
+    NotifierType,
+    NotSentError,
+    Option,
+    RefusedError,
+)
 from hushd_notify.children import environment, run
 from hushd_notify.lines import SECOND
 from hushd_notify.texts import body, one_line
@@ -35,7 +43,8 @@ class Command:
 
         Raises:
             RefusedError: the program is not there, or others may change it.
-            OSError: it did not end with success, or not in time.
+            NotSentError: it could not be started, or said by its exit code that it failed.
+            OSError: it was ended by a signal, or did not end in time.
         """
         why = distrust(self._argv[0])
         if why:
@@ -48,10 +57,13 @@ class Command:
             "HUSHD_SITE": one_line(self._context.site),
             "HUSHD_NOTIFIER": self._context.name,
         }
+        if note.again:
+            told["HUSHD_POSSIBLE_DUPLICATE"] = "true"
         given = body(note, self._context.site) + b"\n"
         ended = run(self._argv, given, self._seconds, environment(self._more | told))
         if ended.code:
-            raise OSError(f"{how(ended.code)}: {last_line(ended.output)}".rstrip(": "))
+            error = f"{how(ended.code)}: {last_line(ended.output)}".rstrip(": ")
+            raise NotSentError(error) if ended.code > 0 else OSError(error)
 
     def close(self) -> None:
         """Do nothing: no program outlives its note."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hushd.plugin import Context, Note, NotifierType, Option
+from hushd.plugin import Context, Note, NotifierType, NotSentError, Option
 
 
 class Journal:
@@ -23,15 +23,23 @@ class Journal:
 
         A line that a full disk or a power cut left unfinished is ended first, so that it
         spoils no other.
+
+        Raises:
+            NotSentError: there is no whole line of it.
+            OSError: the disk may not have it.
         """
-        text = json.dumps(note.record, ensure_ascii=False, allow_nan=False)
+        record = {**note.record, "possible_duplicate": True} if note.again else note.record
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
         line = text.encode(errors="backslashreplace") + b"\n"
         if self._mend:
             line = b"\n" + line
-        written = os.write(self._file, line)
+        try:
+            written = os.write(self._file, line)
+        except OSError as exc:
+            raise NotSentError(exc.strerror or str(exc)) from exc
         self._mend = written < len(line) and (self._mend or written > 0)
         if written < len(line):
-            raise OSError(f"only {written} of {len(line)} bytes were written")
+            raise NotSentError(f"only {written} of {len(line)} bytes were written")
         os.fsync(self._file)
 
     def close(self) -> None:

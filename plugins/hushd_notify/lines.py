@@ -14,7 +14,7 @@ from threading import Event, Timer
 from types import TracebackType
 from typing import Self
 
-from hushd.plugin import RefusedError
+from hushd.plugin import NotSentError, RefusedError
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -27,13 +27,15 @@ class Line:
 
     No address in one of the *denied* networks is dialled, whatever name led to it.
 
-    Used as a context: where the time was up, whatever error that led to is a ``TimeoutError``.
+    Used as a context: before `begin`, whatever fails is a ``NotSentError``; after it, where the
+    time was up, a ``TimeoutError``.
     """
 
     def __init__(self, seconds: float, denied: Networks = ()) -> None:
         self._seconds = seconds
         self._denied = denied
         self._until = time.monotonic() + seconds
+        self._begun = False
         self._cut = Event()
         self._timer: Timer | None = None
         self._handle: socket.socket | None = None
@@ -51,6 +53,8 @@ class Line:
             self._timer.cancel()
         if self._handle is not None:
             self._handle.close()
+        if isinstance(exc, OSError) and not self._begun and not isinstance(exc, NotSentError):
+            raise NotSentError(self._overdue if self._cut.is_set() else _why(exc)) from exc
         if isinstance(exc, Exception) and not isinstance(exc, TimeoutError):
             self.check()
 
@@ -81,6 +85,10 @@ class Line:
             return end
         raise failure or OSError(f"{host} has no address")
 
+    def begin(self) -> None:
+        """Take note that from now on the other side may take what it hears for the note."""
+        self._begun = True
+
     def check(self) -> None:
         """Say whether the line was cut, where that looks like an ordinary end.
 
@@ -88,12 +96,16 @@ class Line:
             TimeoutError: it was.
         """
         if self._cut.is_set():
-            raise TimeoutError(f"not done after {self._seconds:g} s")
+            raise TimeoutError(self._overdue)
+
+    @property
+    def _overdue(self) -> str:
+        return f"not done after {self._seconds:g} s"
 
     def _left(self) -> float:
         left = self._until - time.monotonic()
         if left <= 0:
-            raise TimeoutError(f"not done after {self._seconds:g} s")
+            raise TimeoutError(self._overdue)
         return left
 
     def _watch(self, end: socket.socket) -> None:
@@ -111,6 +123,11 @@ class Line:
         if self._handle is not None:
             with suppress(OSError):
                 self._handle.shutdown(socket.SHUT_RDWR)
+
+
+def _why(exc: OSError) -> str:
+    """Return what *exc* says, without its number."""
+    return exc.strerror or str(exc) or type(exc).__name__
 
 
 def networks(texts: Iterable[str]) -> Networks:

@@ -15,6 +15,7 @@ class Log:
 
     def send(self, note: Note) -> None:
         """Write *note* as one line."""
+        more = {"possible_duplicate": True} if note.again else {}
         self._log(
             f"alert.{note.kind}",
             notifier=self._name,
@@ -24,6 +25,7 @@ class Log:
             labels=note.record.get("labels"),
             value=note.record.get("value"),
             key=note.key,
+            **more,
         )
 
     def close(self) -> None:

@@ -11,9 +11,17 @@ from email.policy import SMTP
 from email.utils import format_datetime, getaddresses, localtime, parseaddr
 from typing import Any
 
-from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedError
+from hushd.plugin import (
+    Context,
+    Fault,
+    Note,
+    NotifierType,
+    NotSentError,
+    Option,
+    RefusedError,
+)
 from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, not_trusted, trust
-from hushd_notify.texts import lines, one_line
+from hushd_notify.texts import AGAIN, lines, one_line
 from hushd_notify.webhook import CA, ca_faults
 
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
@@ -45,7 +53,8 @@ class Mail:
 
         Raises:
             RefusedError: the server said no for good, or is not who it should be.
-            OSError: there was no answer, or not in time, or it asks to come back later.
+            NotSentError: nobody was there, or it asks to come back later.
+            OSError: there was no answer, or not in time: it may have the mail.
         """
         message = self._message(note)
         with Line(self._seconds) as line:
@@ -96,7 +105,10 @@ class Mail:
         message["Message-ID"] = f"<{_OF_AN_ID.sub('-', note.key)}@{_domain(self._sender)}>"
         message["Auto-Submitted"] = "auto-generated"  # so that no holiday notice answers
         message["X-Hushd-Key"] = one_line(note.key)
-        text = f"{one_line(note.title)}\n\n{lines(note.text)}\n\n-- \nhushd, {one_line(self._context.site)}\n"
+        if note.again:
+            message["X-Hushd-Possible-Duplicate"] = "true"
+        told = f"{lines(note.text)}\n{AGAIN}" if note.again else lines(note.text)
+        text = f"{one_line(note.title)}\n\n{told}\n\n-- \nhushd, {one_line(self._context.site)}\n"
         message.set_content(text, cte="quoted-printable")
         # at 78 characters a long subject would be put on a line of its own, after a blank
         message.policy = SMTP.clone(max_line_length=998)
@@ -111,6 +123,11 @@ class _Server(smtplib.SMTP):
         self._context = trust
         # the name it greets with is looked up in the DNS where none is given
         super().__init__(host, port, local_hostname=_greeting())
+
+    def data(self, msg: Any) -> tuple[int, bytes]:
+        """Hand over the mail itself; up to here the server could not have taken it."""
+        self._line.begin()
+        return super().data(msg)
 
     def _get_socket(self, host: str, port: int, timeout: object) -> socket.socket:
         end = self._line.dial(host, port)
@@ -150,7 +167,8 @@ def _told(exc: smtplib.SMTPException) -> Exception:
     )
     if all(code >= 500 for code, _, _ in answers):
         return RefusedError(error)
-    return OSError(error)
+    # no answer at all, as smtplib has it, is -1
+    return NotSentError(error) if all(code >= 400 for code, _, _ in answers) else OSError(error)
 
 
 def _domain(address: str) -> str:

@@ -29,6 +29,7 @@ class Mqtt:
 
         Raises:
             RefusedError: the topic would be too long, or the broker does not allow it.
+            NotSentError: it never left.
             OSError: the broker may not have it.
         """
         topic = self._filled(note)

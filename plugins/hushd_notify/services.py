@@ -17,7 +17,7 @@ from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedErro
 from hushd_notify.children import environment, run
 from hushd_notify.command import how, last_line
 from hushd_notify.lines import LONGEST, SECOND
-from hushd_notify.texts import lines, one_line
+from hushd_notify.texts import AGAIN, lines, one_line
 
 MISSING = "Apprise is not installed"
 INSTALL = "pip install 'hushd[apprise]'"
@@ -40,12 +40,15 @@ class Services:
 
         Raises:
             RefusedError: Apprise is not there, does not know the URL, or was refused for good.
-            OSError: it failed, or not in time; it may have been told all the same.
+            NotSentError: the child that sends could not be started.
+            OSError: it failed, or not in time; it, or one of several receivers, may have been
+                told all the same.
         """
+        told = f"{lines(note.text)}\nReference: {one_line(note.key)}"
         given = {
             "url": self._url,
             "title": one_line(note.title),
-            "body": f"{lines(note.text)}\nReference: {one_line(note.key)}",
+            "body": f"{told}\n{AGAIN}" if note.again else told,
             "type": "success" if note.kind in WELL else KINDS.get(note.severity or "", "info"),
             "seconds": self._seconds,
         }

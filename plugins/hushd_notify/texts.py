@@ -4,6 +4,9 @@ import json
 
 from hushd.plugin import Note
 
+#: what people read where a note may have been delivered before
+AGAIN = "This may have been told before: nobody knows whether it arrived."
+
 
 def body(note: Note, site: str) -> bytes:
     """Return *note* as a JSON object, in UTF-8.
@@ -11,7 +14,7 @@ def body(note: Note, site: str) -> bytes:
     A lone surrogate, which a payload may bring in as an escape, goes out as one: UTF-8 has
     no other way to say it, and the note must not fail for it.
     """
-    told = {
+    told: dict[str, object] = {
         "kind": note.kind,
         "title": note.title,
         "text": note.text,
@@ -20,6 +23,8 @@ def body(note: Note, site: str) -> bytes:
         "site": site,
         "alert": note.record,
     }
+    if note.again:
+        told["possible_duplicate"] = True
     return json.dumps(told, ensure_ascii=False, allow_nan=False).encode(errors="backslashreplace")
 
 

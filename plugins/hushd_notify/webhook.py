@@ -2,17 +2,28 @@
 
 A redirect is not followed: it would carry an alert, and perhaps a token, to where nobody
 decided to send it.  Each note has an ``Idempotency-Key``; when a note is sent again because
-an answer was lost, the key is the same, and the receiver can tell.
+an answer was lost, the key is the same, ``X-Possible-Duplicate`` says so, and the receiver
+can tell.
 """
 
 import http.client
 import re
 import ssl
+import time
 from collections.abc import Iterator, Mapping
+from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hushd.plugin import Context, Fault, Note, NotifierType, Option, RefusedError
+from hushd.plugin import (
+    Context,
+    Fault,
+    Note,
+    NotifierType,
+    NotSentError,
+    Option,
+    RefusedError,
+)
 from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, networks, not_trusted, trust
 from hushd_notify.texts import body, one_line
 
@@ -20,6 +31,10 @@ ANSWER = 64 * 1024  # bytes of an answer that are read, to leave the connection 
 TELLING = 200  # characters of a refusal that go into the error
 #: statuses of the 4xx that may be another one soon: timeout, too early, too many requests
 PASSING = frozenset({408, 425, 429})
+#: statuses with which a go-between says that whom it asked gave no answer: it may have the note
+UNKNOWN = frozenset({502, 504, *range(520, 530)})
+#: statuses whose ``Retry-After`` is heeded
+BUSY = frozenset({429, 503})
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\x20-\x7e\xa0-\xff]*")
@@ -51,16 +66,20 @@ class Webhook:
         Raises:
             RefusedError: the answer was a redirect, or a 4xx that will be the same tomorrow,
                 or the server is not who it should be.
-            OSError: there was no answer, or not in time, or the server is in trouble.
+            NotSentError: nobody was there, or the answer was that it was not taken.
+            OSError: there was no answer, or not in time: it may have it.
         """
         target = self._url.path or "/"
         if self._url.query:
             target += f"?{self._url.query}"
         headers = self._headers | {"Idempotency-Key": note.key}
+        if note.again:
+            headers["X-Possible-Duplicate"] = "true"
         with Line(self._seconds, self._denied) as line:
             connection = self._connection()
             try:
                 connection.sock = self._dial(line)
+                line.begin()
                 connection.request("POST", target, body(note, self._site), headers)
                 answer = connection.getresponse()
                 text = _read(answer)
@@ -75,7 +94,10 @@ class Webhook:
         error = f"{answer.status} {one_line(answer.reason)}: {said}".rstrip(": ")
         if 300 <= answer.status < 500 and answer.status not in PASSING:
             raise RefusedError(error)
-        raise OSError(error)
+        if answer.status in UNKNOWN:
+            raise OSError(error)
+        asked = answer.headers.get("Retry-After", "") if answer.status in BUSY else ""
+        raise NotSentError(error, retry_after=seconds_of(asked, time.time()))
 
     def close(self) -> None:
         """Do nothing: no connection outlives its note."""
@@ -100,6 +122,21 @@ class Webhook:
         except BaseException:
             end.close()
             raise
+
+
+def seconds_of(text: str, now: float) -> float:
+    """Return for how long ``Retry-After`` asks not to be asked; 0 where it cannot be read.
+
+    >>> seconds_of("120", 0.0), seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 15.0)
+    (120.0, 45.0)
+    """
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", text):
+        return float(text)
+    try:
+        moment = parsedate_tz(text)
+        return max(0.0, mktime_tz(moment) - now) if moment is not None else 0.0
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return 0.0
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:

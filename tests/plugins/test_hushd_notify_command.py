@@ -11,7 +11,7 @@ from time import monotonic, sleep
 import pytest
 from processes import alive
 
-from hushd.plugin import Context, Note, RefusedError
+from hushd.plugin import Context, Note, NotSentError, RefusedError
 from hushd_notify.children import TAIL, run
 from hushd_notify.command import COMMAND
 
@@ -87,16 +87,25 @@ def test_what_it_does_not_read_is_no_harm(program):
 
 
 def test_a_failure_is_told_by_its_last_words(program):
-    with pytest.raises(OSError, match=r"^exit code 3: no bell at door 7$"):
+    with pytest.raises(NotSentError, match=r"^exit code 3: no bell at door 7$"):
         send(
             program(
                 "print('trying', flush=True); print('no bell\\tat door 7\\n', file=sys.stderr); sys.exit(3)"
             )
         )
-    with pytest.raises(OSError, match=r"^exit code 4$"):
+    with pytest.raises(NotSentError, match=r"^exit code 4$"):
         send(program("sys.exit(4)"))
-    with pytest.raises(OSError, match=r"^ended by SIGKILL$"):
+    with pytest.raises(OSError, match=r"^ended by SIGKILL$") as caught:
         send(program("os.kill(os.getpid(), signal.SIGKILL)"))
+    assert not isinstance(caught.value, NotSentError)  # it may have rung before
+
+
+def test_what_cannot_be_started_rang_no_bell(tmp_path):
+    path = tmp_path / "program"
+    path.write_text("#!/no/such/interpreter\n")
+    path.chmod(0o755)
+    with pytest.raises(NotSentError, match="cannot be started: No such file or directory"):
+        send(str(path))
 
 
 def test_its_output_is_bounded(program):

@@ -9,7 +9,7 @@ import pytest
 from certificates import Authority
 from mail_server import PASSWORD, mail_server
 
-from hushd.plugin import Context, Note, RefusedError
+from hushd.plugin import Context, Note, NotSentError, RefusedError
 from hushd_notify.mail import EMAIL
 
 NOTE = Note(
@@ -114,7 +114,7 @@ def test_a_server_without_tls_gets_nothing_unless_it_is_meant(authority):
 
 @pytest.mark.parametrize(
     ("answer", "error"),
-    [("451 try later", OSError), ("421 busy", OSError), ("554 no", RefusedError)],
+    [("451 try later", NotSentError), ("421 busy", NotSentError), ("554 no", RefusedError)],
 )
 def test_what_the_server_says_counts(answer, error):
     with mail_server() as box:
@@ -137,7 +137,7 @@ def test_receivers_are_refused_one_by_one():
         assert event == "mail.receiver_refused"
         assert fields["receivers"] == [TO[0]]
         box.refused[TO[1]] = "450 come back"  # greylisted
-        with pytest.raises(OSError, match="450 come back"):
+        with pytest.raises(NotSentError, match="450 come back"):
             send(port=box.port, security="none")
         box.refused[TO[1]] = "550 nor this one"
         with pytest.raises(RefusedError, match="550 nor this one"):
@@ -176,16 +176,36 @@ def test_the_deadline_is_one_in_all():
         thread = threading.Thread(target=drip, args=(server,))
         thread.start()
         began = time.monotonic()
-        with pytest.raises(TimeoutError, match=r"not done after 0\.3 s"):
+        with pytest.raises(NotSentError, match=r"not done after 0\.3 s"):
             send(port=server.getsockname()[1], security="none", timeout=300_000_000)
         assert time.monotonic() - began < 3
+        thread.join()
+
+
+def test_a_mail_whose_receipt_is_lost_may_have_arrived():
+    def take(server: socket.socket) -> None:
+        peer, _ = server.accept()
+        with peer, peer.makefile("rb") as said:
+            peer.sendall(b"220 here\r\n")
+            while said.readline() != b"data\r\n":
+                peer.sendall(b"250 yes\r\n")
+            peer.sendall(b"354 go on\r\n")
+            while said.readline() != b".\r\n":  # the whole mail, and not a word more
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=take, args=(server,))
+        thread.start()
+        with pytest.raises(OSError, match="SMTPServerDisconnected") as caught:
+            send(port=server.getsockname()[1], security="none")
+        assert not isinstance(caught.value, NotSentError)
         thread.join()
 
 
 def test_nobody_there():
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    with pytest.raises(OSError, match="refused"):
+    with pytest.raises(NotSentError, match="refused"):
         send(port=port, security="none")
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hushd.plugin import Context, Note
+from hushd.plugin import Context, Note, NotSentError
 from hushd_notify.journal import JOURNAL
 
 CONTEXT = Context("evidence", "here", print)
@@ -38,6 +38,6 @@ def test_a_torn_line_is_ended_and_spoils_no_other(tmp_path):
 
 def test_a_full_disk_is_told(tmp_path):
     journal = JOURNAL.open({"path": "/dev/full"}, CONTEXT)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(NotSentError, match="No space left"):
         journal.send(note(1))
     journal.close()

@@ -9,7 +9,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from hushd.cli.broker import broker
 from hushd.config import Mqtt
-from hushd.plugin import Context, Note, RefusedError
+from hushd.plugin import Context, Note, NotSentError, RefusedError
 from hushd.runtime.logs import Quiet
 from hushd.runtime.publisher import Publisher
 from hushd_notify.mqtt import MQTT
@@ -107,7 +107,7 @@ def test_a_topic_that_is_too_long_is_refused():
 
 
 def test_without_a_connection_it_says_so():
-    with pytest.raises(OSError, match="no connection to a broker"):
+    with pytest.raises(NotSentError, match="no connection to a broker"):
         MQTT.open(options(), Context("panel", "", print)).send(NOTE)
 
 

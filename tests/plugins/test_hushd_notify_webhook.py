@@ -11,8 +11,8 @@ import pytest
 from certificates import Authority
 from http_server import Server, serving
 
-from hushd.plugin import Context, Note, RefusedError
-from hushd_notify.webhook import ANSWER, WEBHOOK
+from hushd.plugin import Context, Note, NotSentError, RefusedError
+from hushd_notify.webhook import ANSWER, WEBHOOK, seconds_of
 
 CONTEXT = Context("hook", "Hotel Adler", print)
 NOTE = Note("raised", "Küche: laut", "text", "warning", "k1", {"value": 72.3})
@@ -83,10 +83,45 @@ def test_a_no_is_a_no_in_the_server_s_words(server, status):
     assert len(server.seen) == 1  # a redirect is not followed
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503])
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 503])
 def test_what_may_pass_is_tried_again(server, status):
-    with pytest.raises(OSError, match=f"{status} .*: as you like"):
+    with pytest.raises(NotSentError, match=f"{status} .*: as you like") as caught:
         send(f"{server.url}/{status}")
+    assert caught.value.retry_after == 0
+
+
+@pytest.mark.parametrize("status", [502, 504, 524])
+def test_whom_a_go_between_asked_in_vain_may_have_it(server, status):
+    with pytest.raises(OSError, match=f"{status} .*: as you like") as caught:
+        send(f"{server.url}/{status}")
+    assert not isinstance(caught.value, NotSentError)
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(503, 120), (429, 120), (500, 0)])
+def test_who_is_busy_says_for_how_long(server, status, seconds):
+    with pytest.raises(NotSentError) as caught:
+        send(f"{server.url}/{status}?retry-after=120")
+    assert caught.value.retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0),
+        (" 7 ", 7),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 0),  # over already
+        ("Thu, 01 Jan 1970 00:02:00 GMT", 20),
+        ("", 0),
+        ("-5", 0),
+        ("1e9", 0),
+        ("9" * 400, 0),
+        ("soon", 0),
+        ("Mon, 99 Foo 2024 99:99:99", 0),
+    ],
+)
+def test_what_cannot_be_read_asks_for_nothing(text, seconds):
+    now = 100.0 if "1970" in text else 2e9
+    assert seconds_of(text, now) == seconds
 
 
 def test_an_endless_answer_is_not_read_to_the_end(server):
@@ -107,7 +142,7 @@ def test_the_deadline_is_one_in_all(server, how):
 def test_the_deadline_holds_for_a_handshake_that_never_comes(authority):
     with (
         socket.create_server(("127.0.0.1", 0)) as mute,
-        pytest.raises(TimeoutError, match="not done after"),
+        pytest.raises(NotSentError, match="not done after"),
     ):
         send(
             f"https://localhost:{mute.getsockname()[1]}/",
@@ -119,7 +154,7 @@ def test_the_deadline_holds_for_a_handshake_that_never_comes(authority):
 def test_nobody_there():
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    with pytest.raises(OSError, match="refused"):
+    with pytest.raises(NotSentError, match="refused"):
         send(f"http://127.0.0.1:{port}/")
 
 
@@ -133,9 +168,15 @@ def test_what_is_not_http_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=babble, args=(server,))
         thread.start()
-        with pytest.raises(OSError, match="not an answer"):
+        with pytest.raises(OSError, match="not an answer") as caught:
             send(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert not isinstance(caught.value, NotSentError)  # who says that it was not taken?
         thread.join()
+
+
+def test_a_name_that_leads_nowhere():
+    with pytest.raises(NotSentError):
+        send("http://nobody.invalid/")
 
 
 def test_a_server_that_proves_itself_is_told(authority):
@@ -159,9 +200,9 @@ def test_one_that_cannot_is_not(authority, tmp_path):
 
 
 def test_no_tls_where_it_should_be_is_an_error(server, authority):
-    with pytest.raises(OSError) as caught:  # never told in clear instead
+    with pytest.raises(NotSentError) as caught:  # never told in clear instead
         send(f"https://localhost:{server.port}/200", ca=str(authority.ca))
-    assert isinstance(caught.value, ssl.SSLError)
+    assert isinstance(caught.value.__cause__, ssl.SSLError)
     assert server.seen == []
 
 

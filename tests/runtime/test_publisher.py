@@ -11,6 +11,7 @@ from fake_broker import CONNECT, DISCONNECT, PUBLISH, FakeBroker
 from waiting import Diary, eventually
 
 from hushd.config.records import Mqtt
+from hushd.plugin.records import NotSentError
 from hushd.runtime.connection import Pauses
 from hushd.runtime.publisher import Job, Publisher
 
@@ -69,15 +70,24 @@ def test_where_nobody_listens_it_fails_soon_and_says_why():
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     publisher = Publisher(Mqtt("127.0.0.1", port), "h-pub", Diary(), pauses=QUICK)
-    with pytest.raises(ConnectionError, match="refused"):
+    with pytest.raises(NotSentError, match="refused"):
         publisher.publish("a", b"1")
     publisher.close(b"")
 
 
 def test_who_does_not_answer_is_not_waited_for_longer_than_asked(make):
     _, publisher, _ = make(deaf=True)
-    with pytest.raises(TimeoutError, match=r"not published within 0\.1 s"):
+    with pytest.raises(NotSentError, match=r"not published within 0\.1 s"):
         publisher.publish("a", b"1", timeout=0.1)
+
+
+def test_what_was_sent_and_not_answered_may_have_arrived(make):
+    broker, publisher, _ = make()
+    publisher.publish("a", b"1")
+    broker._deaf = True  # from now on
+    with pytest.raises(TimeoutError, match=r"not published within 0\.5 s"):
+        publisher.publish("a", b"2", timeout=0.5)
+    assert len(broker.kinds(PUBLISH)) == 2
 
 
 def test_what_nobody_waits_for_any_more_is_not_published(make):

@@ -1,4 +1,7 @@
-"""A real HTTP server on the loopback: answers ``/STATUS`` with that status."""
+"""A real HTTP server on the loopback: answers ``/STATUS`` with that status.
+
+``?retry-after=SECONDS`` asks it to say so.
+"""
 
 import ssl
 import threading
@@ -55,6 +58,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         if status in {301, 302, 307, 308}:
             self.send_header("Location", f"{self.server.url}/elsewhere")
+        _, asked, seconds = self.path.partition("?retry-after=")
+        if asked:
+            self.send_header("Retry-After", seconds)
         self.end_headers()
         if last == "endless":
             while not self.server.released.is_set():

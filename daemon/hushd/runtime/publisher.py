@@ -12,6 +12,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
 from hushd.config.records import Mqtt
+from hushd.plugin.records import NotSentError
 from hushd.runtime.connection import Connection, Pauses
 from hushd.runtime.framing import Packet
 from hushd.runtime.logs import Log
@@ -33,9 +34,9 @@ class Job:
         self.done = threading.Event()
         self.error: OSError | None = None
 
-    def fail(self, reason: str) -> None:
-        """Let it come to nothing."""
-        self.error = ConnectionError(reason)
+    def fail(self, reason: str, *, sent: bool = False) -> None:
+        """Let it come to nothing; what was *sent* may have arrived all the same."""
+        self.error = ConnectionError(reason) if sent else NotSentError(reason)
         self.done.set()
 
 
@@ -81,16 +82,20 @@ class Publisher:
         """Return once the broker has it (at QoS 0: once it is sent).
 
         Raises:
-            OSError: it may not have it: no connection, no answer in time, or it was refused.
+            PermissionError: the broker refused it.
+            NotSentError: it never left: there is no connection.
+            OSError: it may have it, or not: there was no answer.
         """
         if not topic or any(c in topic for c in "+#\0") or len(topic.encode()) > 65_535:
-            raise OSError(f"cannot publish to {topic[:200]!r}")
+            raise NotSentError(f"cannot publish to {topic[:200]!r}")
         job = Job(topic, payload, qos, retain=retain)
         self._hand_over(job)
         if not job.done.wait(timeout):
+            left = not self._withdrawn(job)
             job.fail("")  # so that it is not sent any more
             reason = self._connection.link.reason or "it does not answer"
-            raise TimeoutError(f"not published within {timeout:g} s: {reason}")
+            error = f"not published within {timeout:g} s: {reason}"
+            raise TimeoutError(error) if left else NotSentError(error)
         if job.error is not None:
             raise job.error
 
@@ -145,17 +150,28 @@ class Publisher:
             if info.rc == paho.MQTT_ERR_SUCCESS:
                 self._sent[info.mid] = job
             else:
-                job.fail(paho.error_string(info.rc))
+                job.fail(paho.error_string(info.rc), sent=True)  # paho may keep it
         return b""
 
     def parted(self, reason: str) -> None:
         """Let everything fail that waits: who published it knows when to try again."""
         with self._lock:
-            jobs = [*self._sent.values(), *self._waiting]
+            sent, waiting = [*self._sent.values()], [*self._waiting]
             self._sent.clear()
             self._waiting.clear()
-        for job in jobs:
+        for job in sent:
+            job.fail(reason or "the connection was lost", sent=True)
+        for job in waiting:
             job.fail(reason or "the connection was lost")
+
+    def _withdrawn(self, job: Job) -> bool:
+        """Take back what still waits; False: it was handed to paho."""
+        with self._lock:
+            try:
+                self._waiting.remove(job)
+            except ValueError:
+                return False
+            return True
 
     def _hand_over(self, job: Job) -> None:
         with self._lock:
