@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from play import AGGREGATORS, S, at, brief, engine, limit, play, rule, rules
 
+from hushd.core import codec
 from hushd.core.engine import Engine
 from hushd.core.rules import NoData
 from hushd.core.transitions import Evaluation
@@ -517,8 +518,17 @@ def test_w65_a_sensor_that_comes_back_starts_with_an_empty_window() -> None:
 
 
 def test_a_snapshot_of_another_version_is_refused() -> None:
+    of = rules(rule(LOUD))
+    saved = codec.unpack(engine(of).snapshot())
+    saved["state"]["version"] = 0
     with pytest.raises(ValueError, match="version 0"):
-        Engine.restore(rules(rule(LOUD)), AGGREGATORS, b'{"version": 0}')
+        Engine.restore(of, AGGREGATORS, codec.pack(saved))
+
+
+@pytest.mark.parametrize("data", [b"", b'{"version": 1}', codec.pack([])[:-3]])
+def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not a snapshot"):
+        Engine.restore(rules(rule(LOUD)), AGGREGATORS, data)
 
 
 def test_an_engine_that_has_seen_nothing_can_be_resumed() -> None:

@@ -6,7 +6,7 @@ The decisions, case by case, are in docs/alerts.md.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hushd.core.latches import Latch, State
@@ -14,7 +14,7 @@ from hushd.core.limits import crossed, worse
 from hushd.core.readings import SECOND, Labels
 from hushd.core.rules import SEVERITIES, NoData, Notify, Rule, Severity
 from hushd.core.transitions import Evaluation, Event, Transition, notify_from
-from hushd.core.windows import Gauge, Pool, Seen
+from hushd.core.windows import EVER, Gauge, Pool, Seen
 
 FLOOR = 300 * SECOND  # the shortest silence that is told unless `no_data.after` is written
 
@@ -50,6 +50,7 @@ class Alarm:
         "episode",
         "labels",
         "level",
+        "link",
         "number",
         "peak",
         "rule",
@@ -57,8 +58,11 @@ class Alarm:
         "step",
     )
 
-    def __init__(self, rule: str, labels: Labels, about: About, number: int) -> None:
+    def __init__(
+        self, rule: str, labels: Labels, about: About, number: int, link: "Link | None" = None
+    ) -> None:
         """Start ok; *number* counts all alarms of an engine and breaks ties."""
+        self.link = Link() if link is None else link
         self.rule = rule
         self.labels = labels
         self.about = about
@@ -124,11 +128,21 @@ class Alarm:
             coverage=None if seen is None else seen.coverage,
             about=about.about,
             notify=() if event in ("no_data", "data_back") else about.notify,
+            incomplete=self.lacks(at),
         )
+        self.mark()
         if level is None and event == "cleared":
             self.started = None
             self.peak = None
         return transition
+
+    def mark(self) -> None:
+        """Note that `save` would return what the last one did not, and readings do not tell."""
+        self.link.marked[self] = None
+
+    def lacks(self, at: int) -> bool:
+        """Say whether readings are known to be missing in what it judges at *at*."""
+        return False
 
     def save(self) -> dict[str, Any]:
         """Return the episode for a snapshot."""
@@ -144,7 +158,7 @@ class Alarm:
             "about": self.about,
         }
 
-    def load(self, saved: dict[str, Any]) -> None:
+    def load(self, saved: Mapping[str, Any]) -> None:
         """Take the episode back from a snapshot."""
         self.level = saved["level"]
         self.episode = saved["episode"]
@@ -161,14 +175,17 @@ def identity(rule: str, labels: Labels, started: int | None, episode: int, step:
 
 
 class Link:
-    """The connection to the sensors, and who listens to evaluations: shared by all alarms."""
+    """What all alarms share: the connection to the sensors, and who minds what changes."""
 
-    __slots__ = ("online", "since", "trace")
+    __slots__ = ("back", "lost", "marked", "online", "since", "trace")
 
     def __init__(self) -> None:
         """Start connected, at a time that the engine sets when it first learns one."""
-        self.since = 0
+        self.since = 0  # every reading since then was heard: counts are sure
+        self.back = EVER  # silence counts from then on, whatever was before
+        self.lost: int | None = None  # before this, readings are known to be missing
         self.online = True
+        self.marked: dict[Any, None] = {}  # those that a store must write again
         self.trace: Callable[[Evaluation], None] | None = None
 
 
@@ -180,13 +197,13 @@ class Alert(Alarm):
         "_always",
         "_covers",
         "_no_data",
+        "_recent",
         "_samples",
         "_span",
         "gauge",
         "judged",
         "last",
         "latches",
-        "link",
         "plan",
         "pool",
         "quiet_since",
@@ -208,7 +225,7 @@ class Alert(Alarm):
         interval: int | None,
     ) -> None:
         """Start ok and never judged; *interval*: the one its sensor is configured with."""
-        super().__init__(plan.name, pool.labels, about, number)
+        super().__init__(plan.name, pool.labels, about, number, link)
         self.plan = plan
         self.pool = pool
         self.gauge = gauge
@@ -216,10 +233,10 @@ class Alert(Alarm):
         self.last: float | None = None  # the last value that was judged
         self.judged = False
         self.stale = False
+        self._recent = False  # `last` is what the window holds, and need not be written
         self.quiet_since: int = 0
         self.scheduled: int | None = None
         self.silence: Silence | None = None
-        self.link = link
         self.window_at: int | None = None  # when its window next changes by age alone
         self.whole_at: int | None = None  # when a count has been listened for long enough
         self._always = gauge.always
@@ -229,6 +246,7 @@ class Alert(Alarm):
         self._no_data: NoData | None = plan.no_data
         self._after: int | None = None if plan.no_data is None else plan.no_data.after
         self.learn(interval)
+        self.mark()
 
     # -- what happens to it ------------------------------------------------------------
 
@@ -256,14 +274,18 @@ class Alert(Alarm):
         """Judge the window as it is at this instant."""
         seen = self.gauge.read(at)
         if not self.stale and (verdict := self._verdict(at, seen)):
-            self.judged = True
+            if not self.judged:
+                self.judged = True
+                self.mark()
             value = seen.value
             assert value is not None  # noqa: S101  the verdict says so
             self.last = value
+            self._recent = True
             if self.level is not None and (
                 self.peak is None or worse(self.latches[-1].limit, value, self.peak)
             ):
                 self.peak = value
+                self.mark()
             moved = False
             for latch in self.latches:
                 if verdict == ALL or (not _from_below(latch) and latch.raises(value)):
@@ -273,8 +295,15 @@ class Alert(Alarm):
                         moved = True
                         if latch.state is State.ON and before <= State.PENDING:
                             self._force_milder(latch, at)
-            transitions = self._settle(at, "value", seen) if moved else ()
+            if moved:
+                self.mark()
+                transitions = self._settle(at, "value", seen)
+            else:
+                transitions = ()
         else:
+            if self._recent:
+                self._recent = False
+                self.mark()
             transitions = ()
         self.window_at = self.gauge.next_change
         if (trace := self.link.trace) is not None:
@@ -297,6 +326,7 @@ class Alert(Alarm):
                 if latch.state is State.ON:
                     self._force_milder(latch, at)
         if moved:
+            self.mark()
             told += self._settle(at, "value", self.gauge.read(at))
         return told
 
@@ -318,10 +348,50 @@ class Alert(Alarm):
         """Count silence from now: the connection was away, not the sensor."""
         self.quiet_since = max(self.quiet_since, at)
 
+    def catch_up(self, behind: int) -> None:
+        """Derive what the pool's readings have changed since it was saved.
+
+        The last value comes with the next look, or by `recall`.  *behind*: how far its own
+        time runs behind the engine's.
+        """
+        if self.pool.judged is not None:
+            self.quiet_since = max(self.quiet_since, self.pool.judged - behind)
+        self.learn(self.pool.learned)
+
+    def recall(self, at: int) -> None:
+        """Have the last value from the window at *at*, where it matters and that can be judged."""
+        if not self.stale and any(latch.state is not State.OFF for latch in self.latches):
+            seen = self.gauge.read(at)
+            if self._verdict(at, seen):
+                self.last = seen.value
+
+    def skip(self, was: int, at: int, tolerance: int) -> None:
+        """Let nothing have happened from *was* until *at*: it adds to no delay.
+
+        What was about to be raised before an absence beyond *tolerance* is another matter now.
+        """
+        for latch in self.latches:
+            if latch.state is State.PENDING and at - was > tolerance:
+                latch.set(State.OFF, at)
+            elif latch.due is not None:
+                latch.set(latch.state, latch.since + at - was)
+        self.restart_silence(at)
+        self.mark()
+
+    def lose(self) -> None:
+        """Note that readings are missing: what was about to clear may not have been quiet."""
+        for latch in self.latches:
+            if latch.state is State.CLEARING:
+                latch.set(State.ON, latch.since)
+                self.mark()
+
     def bear(self, at: int) -> None:
         """Let no silence be too long before now: the rules or the sensor may have changed."""
         if self._after is not None and not self.stale and self.link.online:
-            self.quiet_since = max(self.quiet_since, at - self._after)
+            quiet_since = at - self._after
+            if quiet_since > self.quiet_since:
+                self.quiet_since = quiet_since
+                self.mark()
 
     def change_rule(self, at: int) -> Sequence[Transition]:
         """Go on under changed limits: judged by them at once, no delay ends in the past."""
@@ -329,6 +399,7 @@ class Alert(Alarm):
             delay = latch.wait if latch.state is State.PENDING else latch.clear_wait
             latch.set(latch.state, max(latch.since, at - delay))
         self.window_at = at
+        self.mark()
         return self._settle(at, "rule_changed", None)
 
     def end(self, at: int, reason: str) -> Sequence[Transition]:
@@ -398,6 +469,17 @@ class Alert(Alarm):
 
     # -- what it shows -----------------------------------------------------------------
 
+    def lacks(self, at: int) -> bool:
+        """Say whether its window at *at*, as last looked at, goes back to before a loss."""
+        lost = self.link.lost
+        return lost is not None and self.gauge.reaches(at, lost)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether readings are known to be missing in its window, as last looked at."""
+        at = self.gauge.at
+        return self.link.lost is not None if at is None else self.lacks(at)
+
     @property
     def state(self) -> str:
         """Return what people are shown: ok, pending, firing(x), clearing(x) or warming."""
@@ -424,7 +506,10 @@ class Alert(Alarm):
         )
 
     def save(self) -> dict[str, Any]:
-        """Return the state for a snapshot; the window is the pool's."""
+        """Return the state for a snapshot; the window is the pool's.
+
+        What each reading changes is derived by `catch_up`, so what was saved may be older.
+        """
         return {
             **super().save(),
             "pool": self.pool.key,
@@ -435,14 +520,16 @@ class Alert(Alarm):
             "judged": self.judged,
             "stale": self.stale,
             "quiet_since": self.quiet_since,
-            "after": self._after,
             "window_at": self.window_at,
             "whole_at": self.whole_at,
+            "faring": self.gauge.save(),
         }
 
-    def load(self, saved: dict[str, Any]) -> None:
+    def load(self, saved: Mapping[str, Any]) -> None:
         """Take the state back; severities that the rule no longer has are forgotten."""
         super().load(saved)
+        if saved["faring"] is not None and saved["about"][OVER] == self.about.over:
+            self.gauge.load(saved["faring"])
         for latch in self.latches:
             if latch.limit.severity in saved["latches"]:
                 state, since = saved["latches"][latch.limit.severity]
@@ -452,11 +539,10 @@ class Alert(Alarm):
         self.last = saved["last"]
         self.judged = saved["judged"]
         self.stale = saved["stale"] and self._no_data is not None
-        self.quiet_since = saved["quiet_since"]
-        if self._no_data is not None and self._no_data.after is None and self._after is None:
-            self._after = saved["after"]
+        self.quiet_since = max(saved["quiet_since"], self.link.back)
 
 
+OVER = About._fields.index("over")
 #: What a window says: nothing; a count that may have missed something, so that only what is
 #: too much already is sure; all.
 NONE, LEAST, ALL = 0, 1, 2
@@ -475,17 +561,17 @@ class Silence(Alarm):
     their severities and all their notifiers; over when it is too long for none.
     """
 
-    __slots__ = ("began", "link", "members", "scheduled", "severity")
+    __slots__ = ("began", "members", "scheduled", "severity")
 
     def __init__(self, sensor: str, labels: Labels, link: Link, number: int, began: int) -> None:
         """Start without rules, `join` brings them; it can be told from *began* on."""
         about = About(sensor, "no_data", "", "", "", ())
-        super().__init__(f"{sensor}/no-data", labels, about, number)
-        self.link = link
+        super().__init__(f"{sensor}/no-data", labels, about, number, link)
         self.began = began
         self.members: list[Alert] = []
         self.scheduled: int | None = None
         self.severity: Severity = "info"
+        self.mark()
 
     def join(self, alert: Alert) -> None:
         """Let *alert*'s rule have its say in when, how bad and who."""

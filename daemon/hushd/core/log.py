@@ -191,14 +191,8 @@ class Log:
             raise ValueError("a log without covers cannot weigh by seconds")
         if key in self._views:
             return self._known(key, wants, span, count)
-        view = (
-            self._aggregate(how, wants, span, count, key)
-            if isinstance(how, Aggregation)
-            else self._index(how, wants, span, count, key)
-        )
-        self._all.append(view)
-        if key is not None:
-            self._views[key] = view
+        view = self._open(how, wants, span, count, key)
+        view.prepare()
         return view
 
     def release(self, view: View) -> None:
@@ -218,7 +212,7 @@ class Log:
                     followers.remove(family.running)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return everything as JSON; views without a key are left out.
+        """Return everything as a document for `codec.pack`; views without a key are left out.
 
         A view whose partials are no numbers, texts or tuples of them is stored without
         them, and made anew from the readings: equal up to rounding.
@@ -232,12 +226,12 @@ class Log:
             "sealed": columns.sealed,
             "newest": columns.newest,
             "floor": columns.floor,
-            "stamps": codec.pack_stamps(self.stamps()),
+            "stamps": codec.pack_steps(self.stamps()),
             "values": codec.pack_values(self.values()),
             "covers": codec.pack_numbers(columns.read("covers", first, total), "q")
             if columns.keeps_covers
             else None,
-            "ids": codec.pack_numbers(columns.read("ids", first, total), "q")
+            "ids": codec.pack_steps(columns.read("ids", first, total))
             if columns.ids is not None
             else None,
             "views": {key: self._dump(view) for key, view in self._views.items()},
@@ -253,11 +247,26 @@ class Log:
         log = cls(data["chunk"], data["slack"], covers=data["covers"] is not None)
         log._fill(data)
         for key, (how, wants, span, count) in views.items():
-            view = log.view(how, wants, span, count, key)
+            view = log._open(how, wants, span, count, key)
             stored = data["views"].get(key)
             if stored and (stored["wants"], stored["window"]) == (wants, [span, count]):
                 log._load(view, stored)
+            else:
+                view.prepare()
         return log
+
+    def _open(
+        self, how: How, wants: Wants, span: int | None, count: int | None, key: str | None
+    ) -> View:
+        view = (
+            self._aggregate(how, wants, span, count, key)
+            if isinstance(how, Aggregation)
+            else self._index(how, wants, span, count, key)
+        )
+        self._all.append(view)
+        if key is not None:
+            self._views[key] = view
+        return view
 
     def _aggregate(
         self,
@@ -382,14 +391,14 @@ class Log:
         size = columns.size
         columns.dropped = data["first"] // size
         columns.sealed = data["first"]
-        stamps = codec.unpack_stamps(data["stamps"])
+        stamps = codec.unpack_steps(data["stamps"])
         values = codec.unpack_values(data["values"])
         covers = ids = None
         if data["covers"] is not None:
             covers = codec.unpack_numbers(data["covers"], "q")
             before = list(accumulate(covers, initial=0))
         if data["ids"] is not None:
-            ids = codec.unpack_numbers(data["ids"], "q")
+            ids = codec.unpack_steps(data["ids"])
         open_from = data["sealed"] - data["first"]
         edges = [*range(0, open_from, size), open_from, len(stamps)]
         for start, end in pairwise(edges):  # chunk by chunk, and last what is open

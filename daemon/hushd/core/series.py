@@ -43,6 +43,7 @@ class Series:
         "labels",
         "pools",
         "sensor",
+        "shard",
     )
 
     def __init__(self, sensor: Sensor, labels: Labels, pools: Sequence[Any]) -> None:
@@ -50,6 +51,7 @@ class Series:
         self.sensor = sensor
         self.labels = labels
         self.pools = pools
+        self.shard = ""  # its key; the engine sets it
         self.gap: int | None = None
         self.heard = 0  # engine time when its newest reading came, or was judged
         self._interval = Interval(sensor.interval)

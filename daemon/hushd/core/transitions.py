@@ -35,10 +35,11 @@ class Transition:
     coverage: float | None
     about: str
     notify: Notify  # who is told; () for what goes to the journal only
+    incomplete: bool = False  # readings are known to be missing in the window
 
     def record(self) -> dict[str, object]:
         """Return the journal line, ready for JSON."""
-        return {
+        record: dict[str, object] = {
             "at": rfc3339(self.at),
             "rule": self.rule,
             "labels": dict(self.labels),
@@ -58,6 +59,9 @@ class Transition:
             "samples": self.samples,
             "coverage": None if self.coverage is None else round(self.coverage, 4),
         }
+        if self.incomplete:
+            record["incomplete"] = True
+        return record
 
     def save(self) -> dict[str, Any]:
         """Return every field, ready for JSON."""

@@ -68,6 +68,12 @@ class View:
         raise NotImplementedError
 
     @property
+    def oldest(self) -> int | None:
+        """The stamp of the oldest reading in the window; None: it is empty."""
+        head = self.head
+        return self._columns.stamp(head) if head < self._columns.total else None
+
+    @property
     def window(self) -> tuple[int | None, int | None]:
         """The span in nanoseconds and the number of readings that bound this view."""
         return (
@@ -189,7 +195,10 @@ class AggregateView(View):
         count: int | None,
         key: str | None,
     ) -> None:
-        """Begin with every reading that the log has kept; *shared* is their back."""
+        """Begin with every reading that the log has kept; *shared* is their back.
+
+        Nothing is summed up before it is prepared, loaded or asked.
+        """
         super().__init__(columns, span, count, kernel.wants, key)
         self._kernel = kernel
         self._absorb = kernel.absorb
@@ -205,7 +214,6 @@ class AggregateView(View):
         self._front: list[Any] = []  # partials of the suffixes, the longest on top
         self._stamps: Sequence[int] = ()  # of the readings the front was made of
         self._reach = columns.first
-        self.prepare()
 
     @property
     def head(self) -> int:

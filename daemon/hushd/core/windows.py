@@ -107,6 +107,11 @@ class Gauge:
         self._rests_until = EVER
 
     @property
+    def at(self) -> int | None:
+        """When it was last read."""
+        return self._at
+
+    @property
     def seen(self) -> Seen:
         """What the window held when it was last read."""
         return self._seen
@@ -130,7 +135,9 @@ class Gauge:
                 value = None
                 self._fail(now, exc)
             else:
-                self._failures = 0
+                if self._failures:
+                    self._failures = 0
+                    pool.fares()
         if self._failures:
             view.samples(now)  # else it may not have moved
         samples, covered, self.next_change = view.standing(now)
@@ -157,6 +164,16 @@ class Gauge:
             self._rests_until = now + REST
         error = f"{type(exc).__name__}: {exc}"[:200]
         self._pool.blame(Fault(now, self._name, self._pool.labels, error, rests))
+        self._pool.fares()
+
+    def reaches(self, now: int, since: int) -> bool:
+        """Say whether the window at *now*, as last read, goes back to *since* or before."""
+        if self._span is not None and now - self._span >= since:
+            return False
+        if self._count is None:
+            return True
+        oldest = self.view.oldest
+        return not self._seen.full or oldest is None or oldest <= since
 
     def save(self) -> list[int | None] | None:
         """Return how the aggregation fares, for a snapshot; None: well."""
@@ -177,12 +194,14 @@ class Pool:
         "_heard",
         "_hold",
         "_log",
-        "_names",
         "_newest",
         "blame",
+        "fares",
+        "judged",
         "key",
         "known",
         "labels",
+        "learned",
         "shared",
         "sole",
         "version",
@@ -193,15 +212,23 @@ class Pool:
         self.key = key
         self.labels = labels
         self.blame: Callable[[Fault], None] = lambda fault: None  # noqa: ARG005  the engine sets it
+        self.fares: Callable[[], None] = lambda: None  # told when an aggregation fails, or no more
         self._log = Log(slack=0 if alone else SLACK, covers=True) if log is None else log
         self._gauges: dict[str, Gauge] = {}
         self.version = 0
+        self.judged: int | None = None  # engine time when its newest reading was
+        self.learned: int | None = None  # the interval of the series that spoke last, once known
         self.known = False  # whether any series' interval is
         self.sole: Labels | None = None  # the only series so far
         self._newest: int | None = None  # of the only series
         self._hold: int | None = None  # what its newest reading stands for at most
         self.shared = False  # by more than one series
         self._heard: dict[int, OrderedDict[Labels, int]] = {}  # span -> newest stamp per series
+
+    @property
+    def size(self) -> int:
+        """How many readings are kept."""
+        return len(self._log)
 
     @property
     def latest(self) -> float | None:
@@ -285,18 +312,19 @@ class Pool:
         return len(heard)
 
     def save(self) -> dict[str, Any]:
-        """Return the content for a snapshot."""
+        """Return the content for a snapshot; how its aggregations fare, the alerts know."""
         return {
             "key": self.key,
             "labels": self.labels,
             "log": self._log.snapshot(),
+            "judged": self.judged,
+            "learned": self.learned,
             "known": self.known,
             "sole": self.sole,
             "newest": self._newest,
             "hold": self._hold,
             "shared": self.shared,
             "heard": {span: list(heard.items()) for span, heard in self._heard.items()},
-            "faring": {name: faring for name, g in self._gauges.items() if (faring := g.save())},
         }
 
     def load(
@@ -315,6 +343,8 @@ class Pool:
         )
         for aggregator, measure, over in asked.values():
             self.gauge(aggregator, measure, over)
+        self.judged = saved["judged"]
+        self.learned = saved["learned"]
         self.known = saved["known"]
         self.sole = None if saved["sole"] is None else labels_from(saved["sole"])
         self._newest = saved["newest"]
@@ -323,9 +353,6 @@ class Pool:
         for span, heard in saved["heard"].items():
             if int(span) in self._heard:
                 self._heard[int(span)].update((labels_from(series), at) for series, at in heard)
-        for name, faring in saved.get("faring", {}).items():
-            if name in self._gauges:
-                self._gauges[name].load(faring)
 
 
 def forget(heard: OrderedDict[Labels, int], until: int) -> None:
