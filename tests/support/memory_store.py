@@ -1,0 +1,201 @@
+"""A store that outlives a process in a test, and a fuse that ends the process at any point."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hushd.core.reconcile import Told
+from hushd.core.transitions import Transition
+from hushd.runtime.store import Alert, Letter, Store, Untold, VolatileStore
+
+T = TypeVar("T")
+
+
+class CrashError(BaseException):
+    """The process has ended: nothing of it does anything any more."""
+
+
+class Fuse:
+    """Burns with every step; when it has burned down, whoever takes a step dies."""
+
+    def __init__(self, steps: int | None = None) -> None:
+        self.steps = steps  # None: for ever
+        self.blown = False
+
+    def burn(self) -> None:
+        """Take a step."""
+        if self.steps is None:
+            return
+        if self.steps <= 0:
+            self.blown = True
+            raise CrashError
+        self.steps -= 1
+
+
+@dataclass
+class Row:
+    """A row of the outbox."""
+
+    notifier: str
+    transition: Transition
+    since: int
+    attempts: int = 0
+    sending: bool = False
+    unsure: bool = False
+
+
+@dataclass
+class Disk:
+    """What a crash leaves."""
+
+    outbox: dict[int, Row] = field(default_factory=dict)
+    told: dict[str, dict[Alert, Told]] = field(default_factory=dict)
+    dead: list[tuple[Transition, str]] = field(default_factory=list)
+    last: int = 0
+
+
+class MemoryStore(VolatileStore):
+    """Keeps what is told as the file of a daemon does, and no engine.
+
+    Args:
+        disk: What the last process left.
+        wall: Says what time it is, in ns.
+    """
+
+    def __init__(self, disk: Disk, wall: Callable[[], int]) -> None:
+        super().__init__()
+        self.disk = disk
+        self._wall = wall
+        self._inherited = disk.last
+        for row in disk.outbox.values():
+            row.unsure, row.sending = row.unsure or row.sending, False
+
+    def commit(
+        self,
+        transitions: Sequence[Transition] = (),
+        letters: Sequence[Letter] = (),
+        troubles: bytes | None = None,
+    ) -> list[int]:
+        """Keep the letters."""
+        return [self._post(Row(name, transition, self._wall())) for name, transition in letters]
+
+    def told(self, notifier: str) -> dict[Alert, Told]:
+        """Return what *notifier* knows."""
+        return dict(self.disk.told.get(notifier, {}))
+
+    def untold(self, notifier: str) -> list[Untold]:
+        """Return what the last process left."""
+        return [
+            Untold(number, row.transition, row.since, row.attempts, row.unsure)
+            for number, row in sorted(self.disk.outbox.items())
+            if row.notifier == notifier and number <= self._inherited
+        ]
+
+    def claim(self, row: int) -> None:
+        """Keep that an attempt begins."""
+        if row in self.disk.outbox:
+            self.disk.outbox[row].sending = True
+            self.disk.outbox[row].attempts += 1
+
+    def settle(
+        self, notifier: str, rows: Sequence[int], news: tuple[Alert, Told] | None = None
+    ) -> None:
+        """Keep what was told."""
+        for row in rows:
+            self.disk.outbox.pop(row, None)
+        if news is not None:
+            alert, told = news
+            known = self.disk.told.setdefault(notifier, {})
+            known[alert] = told
+            if told.level is None and told.missed is None:
+                del known[alert]
+
+    def postpone(self, row: int, *, unsure: bool) -> None:
+        """Keep that an attempt failed."""
+        if row in self.disk.outbox:
+            found = self.disk.outbox[row]
+            found.sending, found.unsure = False, found.unsure or unsure
+
+    def bury(self, row: int, error: str) -> None:
+        """Keep that this is never told."""
+        if row in self.disk.outbox:
+            self.disk.dead.append((self.disk.outbox.pop(row).transition, error))
+
+    def keep(
+        self,
+        notifier: str,
+        letters: Sequence[tuple[Transition, int, bool]],
+        told: dict[Alert, Told],
+    ) -> list[int]:
+        """Keep all anew."""
+        for number in [n for n, row in self.disk.outbox.items() if row.notifier == notifier]:
+            del self.disk.outbox[number]
+        self.disk.told[notifier] = dict(told)
+        return [
+            self._post(Row(notifier, transition, since, unsure=unsure))
+            for transition, since, unsure in letters
+        ]
+
+    def _post(self, row: Row) -> int:
+        self.disk.last += 1
+        self.disk.outbox[self.disk.last] = row
+        return self.disk.last
+
+
+class Fused(VolatileStore):
+    """A store in a process that may end before or after whatever it keeps.
+
+    Attributes:
+        committed: How often a commit was kept.
+    """
+
+    def __init__(self, store: Store, fuse: Fuse) -> None:
+        super().__init__()
+        self._store = store
+        self._fuse = fuse
+        self.committed = 0
+
+    def commit(
+        self,
+        transitions: Sequence[Transition] = (),
+        letters: Sequence[Letter] = (),
+        troubles: bytes | None = None,
+    ) -> list[int]:
+        """Commit, if the process lives that long."""
+        self._fuse.burn()
+        rows = self._store.commit(transitions, letters, troubles)
+        self.committed += 1
+        self._fuse.burn()
+        return rows
+
+    def told(self, notifier: str) -> dict[Alert, Told]:
+        """Return what *notifier* knows."""
+        return self._store.told(notifier)
+
+    def untold(self, notifier: str) -> list[Untold]:
+        """Return what the last process left."""
+        return self._store.untold(notifier)
+
+    def claim(self, row: int) -> None:
+        """Claim, if the process lives that long."""
+        self._do(lambda: self._store.claim(row))
+
+    def settle(
+        self, notifier: str, rows: Sequence[int], news: tuple[Alert, Told] | None = None
+    ) -> None:
+        """Settle, if the process lives that long."""
+        self._do(lambda: self._store.settle(notifier, rows, news))
+
+    def postpone(self, row: int, *, unsure: bool) -> None:
+        """Postpone, if the process lives that long."""
+        self._do(lambda: self._store.postpone(row, unsure=unsure))
+
+    def bury(self, row: int, error: str) -> None:
+        """Bury, if the process lives that long."""
+        self._do(lambda: self._store.bury(row, error))
+
+    def _do(self, action: Callable[[], T]) -> T:
+        self._fuse.burn()
+        result = action()
+        self._fuse.burn()
+        return result
