@@ -15,9 +15,9 @@ from hushd.core.transitions import Transition
 from hushd.plugin.records import Note, NotifierType, NotSentError, RefusedError
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.errands import WAITING, Errands, Waiting
+from hushd.runtime.fortune import SHOWN
 from hushd.runtime.logs import Log, Quiet
 from hushd.runtime.store import NOWHERE, VolatileStore
-from hushd.runtime.worker import SHOWN
 
 T9: Notify = (("warning", ("mail",)), ("critical", ("phone",)))
 HASTY = Patience(send=0.3, first=0.02, longest=0.05, give_up=60)
@@ -473,7 +473,7 @@ def test_pauses_double_and_are_anything_up_to_that(monkeypatch):
         bounds.append((low, high))
         return 0.001
 
-    monkeypatch.setattr("hushd.runtime.worker.random.uniform", uniform)
+    monkeypatch.setattr("hushd.runtime.fortune.random.uniform", uniform)
     mail = Phone()
     mail.failing = True
     delivery = make(mail, Diary(), replace(HASTY, first=5, longest=300))

@@ -12,7 +12,8 @@ from hushd.plugin.records import Context, Publish, no_broker
 from hushd.runtime import notes
 from hushd.runtime.logs import Log
 from hushd.runtime.store import Alert, Letter, Store
-from hushd.runtime.worker import Patience, Way, Worker
+from hushd.runtime.ways import Patience, Way
+from hushd.runtime.worker import Worker
 
 __all__ = ["Delivery", "Patience", "Way"]
 

@@ -4,59 +4,23 @@ Before each attempt the store keeps that it begins, afterwards what came of it. 
 process end in between, nobody knows whether the note arrived: it is told again, and says so.
 """
 
-import random
-import socket
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from hushd.core.transitions import Transition
-from hushd.plugin.records import (
-    Context,
-    Note,
-    Notifier,
-    NotifierType,
-    NotSentError,
-    RefusedError,
-)
+from hushd.plugin.records import Context, Note, Notifier, RefusedError
 from hushd.runtime import notes
 from hushd.runtime.errands import Buried, Deed, Errand, Errands, Settled, Waiting
+from hushd.runtime.fortune import DEFINITE, Fortune
 from hushd.runtime.logs import Log
 from hushd.runtime.store import NOWHERE, Store
 from hushd.runtime.veil import spoken
+from hushd.runtime.ways import Patience, Way
 
 SECOND = 10**9  # ns
-SHOWN = 5  # of what was given up, the newest are shown
-
-#: After these nothing was delivered.  After any other it may have been, unnoticed.
-DEFINITE = (NotSentError, RefusedError, ConnectionRefusedError, socket.gaierror)
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to try; in seconds."""
-
-    send: float = 60.0  # one delivery; a worker that takes longer is replaced
-    first: float = 5.0  # pause after a failure; doubles with each
-    longest: float = 300.0
-    refused: float = 3600.0  # pause after a refusal, unless there is something new to tell
-    give_up: float = 86_400.0  # after what is to be told was decided
-    late: float = 120.0  # what waited longer is told as late
-    replaced: int = 3  # hung threads an hour; each may stay in memory until the process ends
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A configured notifier: its name, its type and the options for it."""
-
-    name: str
-    type: NotifierType
-    options: Mapping[str, Any]
-    secrets: tuple[str, ...] = ()  # not to be shown, whoever speaks of them
 
 
 class Left(NamedTuple):
@@ -102,15 +66,10 @@ class Worker:
         self._current: Waiting | None = None  # what is being told
         self._busy_since: float | None = None  # the plugin is at it
         self._replaced: list[float] = []
-        self._failures = 0  # in a row
-        self._refusals = 0  # likewise
+        self._fortune = Fortune(patience)
         self._began = time.monotonic()
         self._news = False  # something was added since the last attempt
         self._changed_way = False
-        self._told_at: int | None = None  # wall time of the last success, ns
-        self._failed_at: int | None = None
-        self._error = ""  # of the last failure
-        self._untold: deque[dict[str, Any]] = deque(maxlen=SHOWN)
         self._complained = False  # that there is no thread to be had
         self._thread = self._start()
 
@@ -166,12 +125,8 @@ class Worker:
             return {
                 "type": self._way.type.name,
                 "waiting": len(self._errands),
-                "told_at": self._told_at,
-                "failed_at": self._failed_at,
-                "error": self._error,
-                "failures": self._failures,
                 "given_up": self._errands.given_up,
-                "untold": list(self._untold),
+                **self._fortune.state(),
                 "stuck": self._stuck,
                 "busy_s": None if since is None else round(time.monotonic() - since, 1),
             }
@@ -349,22 +304,15 @@ class Worker:
             key=transition.id,
             error=error,
         )
-        given_up = {
-            "at": time.time_ns(),
-            "rule": transition.rule,
-            "labels": dict(transition.labels),
-            "error": error,
-        }
         with self._changed:
-            self._untold.appendleft(given_up)
+            self._fortune.gave_up(transition, error)
 
     def _succeeded(self, generation: int, errand: Errand) -> bool:
         with self._changed:
             if generation != self._generation:
                 return False
             self._current = self._busy_since = None
-            self._failures = self._refusals = 0
-            self._told_at = time.time_ns()
+            self._fortune.succeeded()
             self._errands.done(errand)
             deeds = self._errands.deeds()
         self._keep(deeds)
@@ -381,16 +329,13 @@ class Worker:
             if generation != self._generation:
                 return False
             self._current = self._busy_since = None
-            self._failures += 1
-            self._refusals = self._refusals + 1 if refused else 0
-            self._failed_at = time.time_ns()
-            self._error = self._veiled(exc)
             waiting.unsure = waiting.unsure or not sure
-            pause = self._pause(exc)
+            error = self._veiled(exc)
+            pause = self._fortune.failed(exc, error)
             self._complain(pause, refused=refused)
             given_up = self._too_old(waiting)
             if given_up:
-                self._errands.give_up(errand, self._error)
+                self._errands.give_up(errand, error)
             deeds = self._errands.deeds()
         self._keep(deeds)
         if not given_up and waiting.row != NOWHERE:
@@ -401,7 +346,9 @@ class Worker:
         if not self._rested(generation, pause, last=errand if odd else None):
             return False
         with self._changed:
-            hopeless = refused and not self._closing and self._refusals >= len(self._errands)
+            hopeless = (
+                refused and not self._closing and self._fortune.refusals >= len(self._errands)
+            )
         return not hopeless or self._rested(generation, self._patience.refused, until_news=True)
 
     def _rested(
@@ -442,29 +389,22 @@ class Worker:
             return False
         return now - waiting.since >= self._patience.give_up
 
-    def _pause(self, exc: BaseException) -> float:
-        """Return how long to wait: up to twice as long each time, so that no two keep step."""
-        longest = self._patience.first * 2 ** min(self._failures - 1, 30)
-        pause = random.uniform(0, min(longest, self._patience.longest))  # noqa: S311  no secret
-        asked = exc.retry_after if isinstance(exc, NotSentError) else 0.0
-        return max(pause, min(asked, self._patience.refused))
-
     def _complain(self, pause: float, *, refused: bool) -> None:
         """Log a failure; a refusal is for a person to put right."""
         if refused:
             self._log.error(
                 "notifier.refused",
                 notifier=self.name,
-                error=self._error,
-                failures=self._failures,
+                error=self._fortune.error,
+                failures=self._fortune.failures,
                 hint=f"hushd notify-test {self.name} tries it at once",
             )
         else:
             self._log.warning(
                 "notifier.failed",
                 notifier=self.name,
-                error=self._error,
-                failures=self._failures,
+                error=self._fortune.error,
+                failures=self._fortune.failures,
                 retry_s=round(pause, 1),
             )
 
