@@ -2,102 +2,19 @@
 
 import re
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic, sleep
 
 import pytest
-from memory_store import Disk, MemoryStore
+from phones import HASTY, T9, Phone, Picky, again, change, make, rule, tell, way
+from waiting import Diary, eventually
 
-from hushd.core.rules import Measure, Notify, Over, Rule, Severity
-from hushd.core.transitions import Transition
-from hushd.plugin.records import Note, NotifierType, NotSentError, RefusedError
+from hushd.core.rules import Notify, Rule
+from hushd.plugin.records import Note, NotifierType
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.errands import WAITING, Errands, Waiting
-from hushd.runtime.fortune import SHOWN
-from hushd.runtime.logs import Log, Quiet
-from hushd.runtime.store import NOWHERE, VolatileStore
-
-T9: Notify = (("warning", ("mail",)), ("critical", ("phone",)))
-HASTY = Patience(send=0.3, first=0.02, longest=0.05, give_up=60)
-
-
-def change(severity: Severity | None, episode: int = 1, room: str = "101", **more) -> Transition:
-    transition = Transition(
-        at=episode * 10**9,
-        rule="too-loud",
-        labels=(("room", room),),
-        event="raised" if severity else "cleared",
-        severity=severity,
-        was=None,
-        value=72.3,
-        limit=70.0,
-        episode=episode,
-        id=f"{room}-{episode}-{severity}",
-        reason="value",
-        peak=72.3,
-        started=episode * 10**9,
-        sensor="noise",
-        measure="leq",
-        over="5m",
-        unit="dBA",
-        samples=1,
-        coverage=1.0,
-        about="",
-        notify=T9,
-    )
-    return replace(transition, **more)
-
-
-class Phone:
-    """A notifier that fails, hangs or is slow when told so."""
-
-    def __init__(self) -> None:
-        self.heard: list[Note] = []
-        self.tried = 0
-        self.failing = False
-        self.hang: threading.Event | None = None
-        self.opened = 0
-        self.closed = 0
-
-    def open(self, options, context) -> "Phone":
-        self.opened += 1
-        return self
-
-    def send(self, note: Note) -> None:
-        self.tried += 1
-        if self.hang is not None:
-            hang, self.hang = self.hang, None
-            hang.wait(20)
-            raise RuntimeError("too late for anybody")
-        if self.failing:
-            raise OSError("line is down")
-        self.heard.append(note)
-
-    def close(self) -> None:
-        self.closed += 1
-
-    @property
-    def kinds(self) -> list[str]:
-        return [note.kind for note in self.heard]
-
-
-def tell(delivery: Delivery, transitions: list[Transition]) -> None:
-    """Tell without a store that keeps anything."""
-    letters = delivery.letters(transitions)
-    delivery.tell(letters, [NOWHERE] * len(letters))
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    until = monotonic() + 10
-    while not condition():
-        assert monotonic() < until, "it did not come about"
-        sleep(0.005)
-
-
-def rule(name: str = "too-loud", notify: Notify = T9) -> Rule:
-    return Rule(name, "noise", ("room",), Measure("leq"), Over(), (), notify=notify)
+from hushd.runtime.logs import Quiet
+from hushd.runtime.store import VolatileStore
 
 
 @pytest.fixture
@@ -300,15 +217,6 @@ def test_the_oldest_are_given_up_before_memory_is():
 # -- the configuration is read again ---------------------------------------------------
 
 
-def way(name: str, phone: Phone, **options) -> Way:
-    return Way(name, NotifierType(name, "", phone.open), options)
-
-
-def again(delivery: Delivery, *ways: Way, site: str = "") -> None:
-    delivery.change(ways, [rule()], site=site, zone=None)
-    delivery.let_go()
-
-
 def test_a_notifier_that_did_not_change_is_not_opened_again(office):
     mail = Phone()
     ways = [Way("mail", NotifierType("mail", "", mail.open), {})]
@@ -414,21 +322,6 @@ def test_a_thread_that_dies_gets_a_successor_but_not_for_ever(office, monkeypatc
     assert phone.kinds[0] == "raised"
 
 
-class Diary(Quiet):
-    """A log that can be read."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[str, dict]] = []
-
-    def debug(self, event: str, **fields) -> None:
-        self.lines.append((event, fields))
-
-    info = warning = error = debug
-
-    def of(self, event: str) -> list[dict]:
-        return [fields for name, fields in self.lines if name == event]
-
-
 class OddError(BaseException):
     pass
 
@@ -459,11 +352,6 @@ def test_whatever_a_plugin_raises_is_a_failure_and_no_more(office, what):
     assert not delivery.state()["mail"]["stuck"]
     delivery.close(1)
     assert mail.closed == 1
-
-
-def make(phone: Phone, log: Diary, patience: Patience, *secrets: str) -> Delivery:
-    way = Way("mail", NotifierType("mail", "", phone.open), {}, secrets)
-    return Delivery([way], (rule(),), VolatileStore(), log, patience=patience)
 
 
 def test_pauses_double_and_are_anything_up_to_that(monkeypatch):
@@ -512,32 +400,20 @@ def test_a42_what_is_so_at_the_start_is_told_when_the_notifier_is_ready():
     delivery.close(1)
 
 
-class Picky(Phone):
-    """Refuses what is about one room, for good."""
-
-    odd = "room 101"
-
-    def send(self, note: Note) -> None:
-        if self.odd in note.title.lower():
-            self.tried += 1
-            raise RefusedError("400 what room is that?")
-        super().send(note)
-
-
 def test_what_is_refused_holds_up_no_other_and_waits_for_news():
     mail, log = Picky(), Diary()
     delivery = make(mail, log, HASTY)
     tell(delivery, [change("warning"), change("warning", room="102")])
     eventually(lambda: mail.kinds == ["raised"])
     assert mail.heard[0].record["labels"] == {"room": "102"}
-    eventually(lambda: len(log.of("notifier.refused")) == 2)  # at once, and after the other
+    eventually(lambda: len(log.all("notifier.refused")) == 2)  # at once, and after the other
     sleep(5 * HASTY.longest)  # an hour would pass
-    assert len(log.of("notifier.refused")) == 2
+    assert len(log.all("notifier.refused")) == 2
     mail.odd = "nothing"  # somebody has seen to it
     tell(delivery, [change("warning", room="103")])
     eventually(lambda: len(mail.heard) == 3)
-    assert log.of("notifier.failed") == []
-    assert "notify-test mail" in log.of("notifier.refused")[0]["hint"]
+    assert log.all("notifier.failed") == []
+    assert "notify-test mail" in log.all("notifier.refused")[0]["hint"]
     delivery.close(1)
 
 
@@ -559,7 +435,7 @@ def test_closing_does_not_wait_for_an_hour_to_pass():
     mail, log = Picky(), Diary()
     delivery = make(mail, log, HASTY)
     tell(delivery, [change("warning")])
-    eventually(lambda: log.of("notifier.refused"))
+    eventually(lambda: log.all("notifier.refused"))
     began = monotonic()
     delivery.close(5)
     assert monotonic() - began < 2
@@ -578,300 +454,5 @@ def test_no_secret_is_shown_whoever_speaks_of_it():
         eventually(lambda delivery=delivery: delivery.state()["mail"]["failures"])
         assert "canary" not in str(delivery.state())
         delivery.close(1)
-    assert log.of("notifier.failed")
+    assert log.all("notifier.failed")
     assert "canary" not in str(log.lines)
-
-
-# -- what is kept, and what comes back -------------------------------------------------
-
-
-def keeping(
-    disk: Disk, *ways: Way, log: Log | None = None, patience: Patience = HASTY, wall: int = 0
-) -> tuple[Delivery, MemoryStore]:
-    """Return a delivery that a store keeps; its clock is *wall* seconds ahead."""
-    store = MemoryStore(disk, lambda: time.time_ns() + wall * 10**9)
-    return Delivery(ways, (rule(),), store, log or Quiet(), patience=patience), store
-
-
-def post(delivery: Delivery, store: MemoryStore, *transitions: Transition) -> None:
-    letters = delivery.letters(transitions)
-    delivery.tell(letters, store.commit(transitions, letters))
-
-
-class Lossy(Phone):
-    """Takes the note, and its answer is lost, when told so."""
-
-    lossy = False
-
-    def send(self, note: Note) -> None:
-        super().send(note)
-        if self.lossy:
-            self.lossy = False
-            raise TimeoutError("no answer")
-
-
-def test_what_waited_before_the_start_is_told_first_and_as_late():
-    disk, mail = Disk(), Phone()
-    mail.failing = True
-    delivery, store = keeping(disk, way("mail", mail), wall=-3 * 3600)
-    post(delivery, store, change("warning"))
-    eventually(lambda: mail.tried > 1)
-    delivery.close(1)
-    mail.failing = False
-    delivery, store = keeping(disk, way("mail", mail))
-    post(delivery, store, change("critical"))
-    eventually(lambda: mail.kinds == ["raised", "escalated"])
-    delivery.close(1)
-    assert mail.heard[0].title.startswith("[late 3h")
-    assert not mail.heard[1].title.startswith("[late")
-    assert disk.outbox == {}
-    assert disk.told["mail"][("too-loud", (("room", "101"),))].level == "critical"
-
-
-def test_what_was_decided_in_the_future_is_not_late():
-    disk, mail = Disk(), Phone()
-    store = MemoryStore(disk, lambda: time.time_ns() + 10**15)  # the clock was set back since
-    store.commit([], [("mail", change("warning"))])
-    delivery, _ = keeping(disk, way("mail", mail))
-    eventually(lambda: mail.kinds == ["raised"])
-    delivery.close(1)
-    assert not mail.heard[0].title.startswith("[late")
-
-
-def test_a_lost_answer_is_told_again_and_says_so():
-    disk, mail = Disk(), Lossy()
-    mail.lossy = True
-    delivery, store = keeping(disk, way("mail", mail))
-    post(delivery, store, change("warning"))
-    eventually(lambda: len(mail.heard) == 2)
-    delivery.close(1)
-    assert [note.again for note in mail.heard] == [False, True]
-    assert mail.heard[0].key == mail.heard[1].key
-    assert disk.outbox == {}
-
-
-def test_what_cannot_be_opened_leaves_no_doubt():
-    disk, mail, doors = Disk(), Phone(), []
-
-    def opened(options, context):
-        doors.append(1)
-        if len(doors) < 3:
-            raise RuntimeError("no such directory")
-        return mail
-
-    delivery, store = keeping(disk, Way("mail", NotifierType("mail", "", opened), {}))
-    post(delivery, store, change("warning"))
-    eventually(lambda: len(mail.heard) == 1)
-    delivery.close(1)
-    assert not mail.heard[0].again
-
-
-def test_what_a_hung_thread_was_at_may_have_been_told():
-    disk, mail = Disk(), Phone()
-    mail.hang = release = threading.Event()
-    delivery, store = keeping(disk, way("mail", mail))
-    post(delivery, store, change("warning"))
-    eventually(lambda: (delivery.watch(), len(mail.heard) == 1)[1])
-    assert mail.heard[0].again
-    assert disk.outbox == {}
-    release.set()  # what the old thread brings is nobody's concern any more
-    eventually(lambda: mail.closed == 1)
-    assert delivery.state()["mail"]["failures"] == 0
-    delivery.close(1)
-
-
-def test_a_slow_disk_is_not_the_notifier_s_fault():
-    class Slow(MemoryStore):
-        def claim(self, row: int) -> None:
-            time.sleep(2 * HASTY.send)
-            super().claim(row)
-
-    disk, mail = Disk(), Phone()
-    store = Slow(disk, time.time_ns)
-    delivery = Delivery([way("mail", mail)], (rule(),), store, Quiet(), patience=HASTY)
-    post(delivery, store, change("warning"))
-    eventually(lambda: (delivery.watch(), len(mail.heard) == 1)[1])
-    delivery.close(1)
-    assert mail.opened == 1
-    assert not mail.heard[0].again
-
-
-def test_who_waits_to_hear_hears_the_end_though_the_rule_names_it_no_more():
-    disk, mail, phone = Disk(), Phone(), Phone()
-    phone.failing = True
-    delivery, store = keeping(disk, way("mail", mail), way("phone", phone))
-    only_mail: Notify = (("warning", ("mail",)),)
-    post(delivery, store, change("critical"))
-    eventually(lambda: phone.tried > 0)
-    post(delivery, store, change(None, notify=only_mail))
-    phone.failing = False
-    eventually(lambda: phone.kinds == ["missed"])
-    # both at once: nobody was told of anything when the end was decided
-    post(
-        delivery,
-        store,
-        change("critical", 2),
-        change(None, 2, notify=only_mail),
-    )
-    eventually(lambda: phone.kinds == ["missed", "raised", "cleared"])
-    delivery.close(1)
-    assert disk.outbox == {}
-
-
-def test_one_that_is_always_refused_is_given_up_though_others_succeed():
-    disk, mail, log = Disk(), Picky(), Diary()
-    patience = replace(HASTY, refused=0.05, give_up=0.3)
-    delivery, store = keeping(disk, way("mail", mail), log=log, patience=patience)
-    post(delivery, store, change("warning"))
-    rooms = iter(range(102, 10_000))
-    eventually(
-        lambda: (
-            post(delivery, store, change("warning", room=str(next(rooms)))),
-            disk.dead,
-        )[1]
-    )
-    eventually(lambda: not disk.outbox)
-    ((dead, error),) = disk.dead
-    assert dict(dead.labels) == {"room": "101"}
-    assert error == "400 what room is that?"
-    state = delivery.state()["mail"]
-    assert state["given_up"] == 1
-    assert [{**shown, "at": 0} for shown in state["untold"]] == [
-        {"at": 0, "rule": "too-loud", "labels": {"room": "101"}, "error": error}
-    ]
-    assert log.of("notifier.given_up")[0]["key"] == dead.id
-    delivery.close(1)
-
-
-def test_a_process_that_has_just_started_gives_nothing_up():
-    disk, mail = Disk(), Phone()
-    mail.failing = True
-    patience = replace(HASTY, longest=60, give_up=60)  # after a weekend without power
-    store = MemoryStore(disk, lambda: time.time_ns() - 10**15)
-    store.commit([], [("mail", change("warning"))])
-    delivery, _ = keeping(disk, way("mail", mail), patience=patience)
-    eventually(lambda: mail.tried > 2)
-    mail.failing = False
-    eventually(lambda: mail.kinds == ["raised"])
-    delivery.close(1)
-    assert disk.dead == []
-
-
-def test_the_newest_of_what_was_given_up_is_shown():
-    disk, mail = Disk(), Phone()
-    mail.failing = True
-    patience = replace(HASTY, first=0, longest=0, give_up=0)
-    delivery, store = keeping(disk, way("mail", mail), patience=patience)
-    for room in range(SHOWN + 2):
-        post(delivery, store, change("warning", room=str(room)))
-        eventually(lambda: not disk.outbox)
-    shown = delivery.state()["mail"]["untold"]
-    assert [entry["labels"]["room"] for entry in shown] == ["6", "5", "4", "3", "2"]
-    assert delivery.state()["mail"]["given_up"] == SHOWN + 2
-    delivery.close(1)
-
-
-def test_who_asks_not_to_be_tried_is_left_alone_but_not_for_ever():
-    class Busy(Phone):
-        def send(self, note: Note) -> None:
-            self.tried += 1
-            raise NotSentError("503", retry_after=1e9)
-
-    mail, log = Busy(), Diary()
-    delivery = make(mail, log, replace(HASTY, refused=0.2))
-    tell(delivery, [change("warning")])
-    eventually(lambda: mail.tried > 2)
-    assert [line["retry_s"] for line in log.of("notifier.failed")][:2] == [0.2, 0.2]
-    delivery.close(1)
-
-
-def test_what_a_failed_store_did_not_keep_is_kept_when_it_is_back():
-    disk, mail, log = Disk(), Phone(), Diary()
-    delivery, _ = keeping(disk, way("mail", mail), log=log)
-    tell(delivery, [change("warning", room="99")])  # nothing is kept of that, nor of what follows
-    eventually(lambda: mail.kinds == ["raised"])
-    disk.told.clear()
-    mail.failing = True
-    mail.hang = release = threading.Event()
-    tell(delivery, [change("warning"), change("critical", room="102")])
-    eventually(lambda: mail.tried == 2)  # one is at it just now
-    delivery.rekeep()
-    assert [row.transition.labels for row in disk.outbox.values()] == [
-        (("room", "101"),),
-        (("room", "102"),),
-    ]
-    assert [row.unsure for row in disk.outbox.values()] == [True, False]
-    assert [dict(labels) for _, labels in disk.told["mail"]] == [{"room": "99"}]
-    release.set()
-    mail.failing = False
-    eventually(lambda: len(mail.heard) == 3 and not disk.outbox)
-    delivery.close(1)
-    assert len(disk.told["mail"]) == 3
-    assert log.of("notifier.left_untold") == []
-
-
-@pytest.mark.parametrize(("kept", "hint"), [(True, "they are kept"), (False, "they are lost")])
-def test_the_end_says_whether_what_is_left_is_kept(kept, hint):
-    mail, log = Phone(), Diary()
-    mail.failing = True
-    delivery, store = keeping(Disk(), way("mail", mail), log=log)
-    if kept:
-        post(delivery, store, change("warning"))
-    else:
-        tell(delivery, [change("warning")])
-    delivery.close(1)
-    (line,) = log.of("notifier.left_untold")
-    assert line["transitions"] == 1
-    assert line["hint"].startswith(hint)
-
-
-def test_where_there_is_no_thread_to_be_had_one_is_tried_for(monkeypatch):
-    started, log = threading.Thread.start, Diary()
-
-    def start(self) -> None:
-        if self.name == "notify-mail":
-            raise RuntimeError("can't start new thread")
-        started(self)
-
-    monkeypatch.setattr(threading.Thread, "start", start)
-    mail, phone = Phone(), Phone()
-    delivery, store = keeping(Disk(), way("mail", mail), way("phone", phone), log=log)
-    post(delivery, store, change("critical"))
-    eventually(lambda: phone.kinds == ["raised"])
-    for _ in range(2 * HASTY.replaced):
-        delivery.watch()
-    assert delivery.state()["mail"]["stuck"]
-    assert len(log.of("notifier.not_started")) == 1
-    monkeypatch.setattr(threading.Thread, "start", started)
-    delivery.watch()
-    eventually(lambda: mail.kinds == ["raised"])
-    delivery.close(1)
-
-
-def test_one_that_is_gone_is_forgotten_once_it_has_ended():
-    mail, phone = Phone(), Phone()
-    delivery, store = keeping(Disk(), way("mail", mail), way("phone", phone))
-    for _ in range(3):
-        again(delivery, way("phone", phone))
-        eventually(lambda: (delivery.watch(), not delivery._leaving)[1])
-        again(delivery, way("phone", phone), way("mail", mail))
-    post(delivery, store, change("warning"))
-    eventually(lambda: mail.kinds == ["raised"])
-    delivery.close(1)
-
-
-def test_one_that_comes_back_before_it_is_gone_goes_on_where_it_was():
-    old, new, phone = Phone(), Phone(), Phone()
-    old.hang = release = threading.Event()
-    disk = Disk()
-    delivery, store = keeping(disk, way("mail", old), way("phone", phone), patience=Patience())
-    post(delivery, store, change("warning"), change("critical"))
-    eventually(lambda: old.tried == 1)
-    again(delivery, way("phone", phone))
-    again(delivery, way("phone", phone), way("mail", new))
-    release.set()  # the old one fails: what it was at may have been told
-    eventually(lambda: (delivery.watch(), new.kinds == ["raised"])[1])
-    post(delivery, store, change(None))
-    eventually(lambda: new.kinds == ["raised", "cleared"])
-    delivery.close(1)
-    assert disk.outbox == {}
