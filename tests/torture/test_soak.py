@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(not MINUTES, reason="make soak runs it, for MINUTES"),
 ]
 
-WARM_UP = 0.3  # of the time: windows fill, caches grow to what they stay at
+WARM_UP = 0.5  # of the time: windows fill, caches grow to what they stay at
 GROWTH = 4.0  # MB that chance may bring in a short run
 
 
