@@ -111,3 +111,54 @@ def test_what_is_kept_anew_has_other_rows_and_no_old_deeds():
     one.add(waiting(13, "warning", 2))
     one.failed()
     assert one.deeds() == [Settled((12,))]  # what was missed is kept already
+
+
+def test_what_may_have_been_heard_in_vain_is_put_right():
+    critical = Told(1, "critical")
+    lowered = waiting(1, "warning")
+    one = errands(lowered, waiting(2, "critical"), told={ALERT: critical})
+    lowered.unsure = True  # the answer was lost; then it was critical again
+    one.failed()
+    assert one.deeds() == []  # its row stays: should the process end now, the doubt does not
+    errand = one.next()
+    assert (errand.waiting.row, errand.kind, errand.severity) == (2, "escalated", "critical")
+    one.done(errand)
+    assert one.deeds() == [Settled((2, 1), (ALERT, critical))]
+    assert one.next() is None
+
+
+def test_what_is_known_either_way_is_not_told():
+    critical = Told(1, "critical")
+    raised, lowered = waiting(1, "critical"), waiting(2, "warning")
+    one = errands(raised, lowered, waiting(3, "critical"), told={ALERT: critical})
+    raised.unsure = True
+    one.failed()
+    assert one.next() is None
+    assert one.deeds() == [Settled((2, 3, 1))]
+
+
+def test_a_doubt_keeps_its_row_before_what_came_after_it():
+    doubt = waiting(2, "warning")
+    one = errands(waiting(1, "warning", room="102"), doubt, waiting(3))
+    doubt.unsure = True
+    one.failed()
+    assert [left.row for left in one.waiting] == [1, 3]
+    assert [left.row for left in one.open] == [1, 2, 3]
+    one.kept([11, 12, 13])
+    assert doubt.row == 12
+    first = one.next()
+    one.done(first)
+    assert one.next().kind == "missed"  # heard or not, both are said
+    one.done(one.next())
+    assert one.deeds()[-1] == Settled((13, 12), (ALERT, Told(1, None, None)))
+
+
+def test_a_doubt_goes_with_what_is_given_up():
+    doubt = waiting(1, "warning")
+    one = errands(doubt, waiting(2, "critical"))
+    doubt.unsure = True
+    one.failed()
+    errand = one.next()
+    one.give_up(errand, "no")
+    assert Settled((1,), (ALERT, Told(0, None, 1))) in one.deeds()
+    assert one.open == []

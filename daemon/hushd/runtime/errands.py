@@ -69,6 +69,8 @@ class Errands:
 
     While it can be reached, it hears of each in turn.  Once a delivery has failed, only
     how things stand now is told for each alert, however often that changed meanwhile.
+    What was overtaken after it may have been delivered is a doubt: the notifier may know one
+    thing or the other, and is told how things stand unless it knows that either way.
     With *every*, as for a journal, each transition is told, in order, whatever happens.
     """
 
@@ -85,6 +87,7 @@ class Errands:
         self._told = dict(told)
         self._every = every
         self._waiting: deque[Waiting] = deque()
+        self._doubts: dict[Alert, list[Waiting]] = {}
         self._alerts: Counter[Alert] = Counter()  # how often each is among what waits
         self._unkept: set[Alert] = set()  # what was missed of them is not in the store
         self._spent: list[int] = []  # rows of what needs no telling
@@ -100,6 +103,19 @@ class Errands:
     def waiting(self) -> list[Waiting]:
         """Return what waits, in the order in which it is told."""
         return list(self._waiting)
+
+    @property
+    def open(self) -> list[Waiting]:
+        """Return all that has a row: what waits, and before it the doubts of its alert."""
+        first = {waiting.alert: waiting for waiting in reversed(self._waiting)}
+        return [
+            one
+            for waiting in self._waiting
+            for one in (
+                *(self._doubts.get(waiting.alert, ()) if first[waiting.alert] is waiting else ()),
+                waiting,
+            )
+        ]
 
     @property
     def told(self) -> dict[Alert, Told]:
@@ -134,14 +150,14 @@ class Errands:
             transition = waiting.transition
             if self._every:
                 return Errand(waiting, transition.event, transition.severity, Told())
-            told = self._told.get(waiting.alert, Told())
-            want = wanted(transition.notify, self._notifier, transition.severity)
-            kind = reconcile(told, transition.episode, want)
-            if kind is not None:
-                severity = want if want is not None else told.level
-                return Errand(waiting, kind, severity, Told(transition.episode, want, None))
+            want = self._wanted(waiting)
+            for told in self._possible(waiting.alert):
+                kind = reconcile(told, transition.episode, want)
+                if kind is not None:
+                    severity = want if want is not None else told.level
+                    return Errand(waiting, kind, severity, Told(transition.episode, want, None))
             self._drop(waiting)
-            self._spend([waiting], waiting.alert)
+            self._spend([waiting, *self._doubts.pop(waiting.alert, ())], waiting.alert)
         return None
 
     def done(self, errand: Errand) -> None:
@@ -151,12 +167,14 @@ class Errands:
         news = None if self._every else (waiting.alert, errand.told)
         if news is not None:
             self._learn(*news)
-        self._deeds.append(Settled(_rows([waiting]), news))
+        doubts = self._doubts.pop(waiting.alert, ())
+        self._deeds.append(Settled(_rows([waiting, *doubts]), news))
 
     def give_up(self, errand: Errand, error: str) -> None:
         """Take note that *errand* is never told; what the notifier knows stays as it was."""
         self._bury(errand.waiting, error)
         alert = errand.waiting.alert
+        self._spend(self._doubts.pop(alert, []), alert)
         told = self._told.get(alert)
         if told is not None and told.missed is not None:
             told = told._replace(missed=None)
@@ -174,10 +192,9 @@ class Errands:
         newest: dict[Alert, Waiting] = {}
         older: dict[Alert, list[Waiting]] = {}
         for waiting in self._waiting:
-            transition, alert = waiting.transition, waiting.alert
-            want = wanted(transition.notify, self._notifier, transition.severity)
+            alert = waiting.alert
             told = self._told.get(alert, Told())
-            missed = unreachable(told, transition.episode, want)
+            missed = unreachable(told, waiting.transition.episode, self._wanted(waiting))
             if missed is not told:
                 self._told[alert] = missed
                 self._unkept.add(alert)
@@ -188,8 +205,9 @@ class Errands:
             newest[last.waiting.alert] = newest.pop(last.waiting.alert)
         self._waiting = deque(newest.values())
         self._alerts = Counter(newest.keys())
-        for alert, superseded in older.items():
-            self._spend(superseded, alert)
+        for alert, overtaken in older.items():
+            self._doubts.setdefault(alert, []).extend(one for one in overtaken if one.unsure)
+            self._spend([one for one in overtaken if not one.unsure], alert)
 
     def deeds(self) -> list[Deed]:
         """Hand out what the store is to keep of all this, in this order."""
@@ -200,15 +218,32 @@ class Errands:
         return deeds
 
     def kept(self, rows: Iterable[int]) -> None:
-        """Take note that all is in the store anew: of what waits, each in its row."""
-        for waiting, row in zip(self._waiting, rows, strict=True):
+        """Take note that all is in the store anew: what is open, each in its row."""
+        for waiting, row in zip(self.open, rows, strict=True):
             waiting.row = row
         self._unkept.clear()
         self._spent.clear()
         self._deeds = [deed for deed in self._deeds if isinstance(deed, Buried)]
 
+    def _wanted(self, waiting: Waiting) -> Severity | None:
+        transition = waiting.transition
+        return wanted(transition.notify, self._notifier, transition.severity)
+
+    def _possible(self, alert: Alert) -> list[Told]:
+        """Return what the notifier knows of *alert*, and what it knows if doubts arrived."""
+        told = self._told.get(alert, Told())
+        return [
+            told,
+            *(
+                Told(doubt.transition.episode, self._wanted(doubt), told.missed)
+                for doubt in reversed(self._doubts.get(alert, []))
+            ),
+        ]
+
     def _spend(self, superfluous: list[Waiting], alert: Alert) -> None:
         """Let go of rows; what they would say of the past after a restart goes into told."""
+        if not superfluous:
+            return
         rows = _rows(superfluous)
         if alert in self._unkept:
             self._unkept.discard(alert)

@@ -114,7 +114,7 @@ class Worker:
                     _by_the_wall(waiting.since),
                     waiting.unsure or waiting is self._current,
                 )
-                for waiting in self._errands.waiting
+                for waiting in self._errands.open
             ]
             self._errands.kept(self._store.keep(self.name, letters, self._errands.told))
 
