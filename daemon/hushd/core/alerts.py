@@ -233,7 +233,7 @@ class Alert(Alarm):
         self.last: float | None = None  # the last value that was judged
         self.judged = False
         self.stale = False
-        self._recent = False  # `last` is what the window holds, and need not be written
+        self._recent = False  # `last` is of the last look, so the window tells it, too
         self.quiet_since: int = 0
         self.scheduled: int | None = None
         self.silence: Silence | None = None
@@ -274,13 +274,12 @@ class Alert(Alarm):
         """Judge the window as it is at this instant."""
         seen = self.gauge.read(at)
         if not self.stale and (verdict := self._verdict(at, seen)):
-            if not self.judged:
-                self.judged = True
+            if not self._recent:
+                self._recent = self.judged = True
                 self.mark()
             value = seen.value
             assert value is not None  # noqa: S101  the verdict says so
             self.last = value
-            self._recent = True
             if self.level is not None and (
                 self.peak is None or worse(self.latches[-1].limit, value, self.peak)
             ):
@@ -358,6 +357,22 @@ class Alert(Alarm):
             self.quiet_since = max(self.quiet_since, self.pool.judged - behind)
         self.learn(self.pool.learned)
 
+    def look_again(self, at: int) -> None:
+        """See to it that the window, which may have aged since it was saved, is looked at.
+
+        What is due at *at* itself may not have run, so the last value is from just before.  An
+        aggregation that fails is not asked once more than it would have been.
+        """
+        self.whole_at = self.window_at = None
+        if self.gauge.fails:
+            leaves = self.gauge.leaves(at - 1)
+            self.window_at = None if leaves is None else max(leaves, at)
+            return
+        if self._recent:
+            self.recall(at - 1)
+        if self.judged or self.pool.judged is not None:
+            self.window_at = at
+
     def recall(self, at: int) -> None:
         """Have the last value from the window at *at*, where it matters and that can be judged."""
         if not self.stale and any(latch.state is not State.OFF for latch in self.latches):
@@ -375,7 +390,6 @@ class Alert(Alarm):
                 latch.set(State.OFF, at)
             elif latch.due is not None:
                 latch.set(latch.state, latch.since + at - was)
-        self.restart_silence(at)
         self.mark()
 
     def lose(self) -> None:
@@ -517,6 +531,7 @@ class Alert(Alarm):
             "identity": repr(self.plan.identity),
             "latches": {x.limit.severity: [int(x.state), x.since] for x in self.latches},
             "last": self.last,
+            "recent": self._recent,
             "judged": self.judged,
             "stale": self.stale,
             "quiet_since": self.quiet_since,
@@ -537,6 +552,7 @@ class Alert(Alarm):
         self.window_at = saved["window_at"]
         self.whole_at = saved["whole_at"]
         self.last = saved["last"]
+        self._recent = saved["recent"]
         self.judged = saved["judged"]
         self.stale = saved["stale"] and self._no_data is not None
         self.quiet_since = max(saved["quiet_since"], self.link.back)

@@ -234,6 +234,7 @@ class Engine:
             if isinstance(alarm, Alert):
                 behind = self._behind(alarm)
                 alarm.catch_up(behind)
+                alarm.restart_silence(now)
                 alarm.skip(was - behind, now - behind, tolerance)
                 if gap:
                     alarm.lose()
@@ -810,11 +811,9 @@ class Engine:
         """Let an alert that was saved follow what came since: readings, time, other rules."""
         alert.catch_up(self._behind(alert))
         if not exact:
-            alert.window_at = local  # it may have aged
+            alert.look_again(local)
         alert.bear(local)
         if saved["plan"] != repr(alert.plan):
-            if not exact:
-                alert.recall(local)
             self._owed += alert.change_rule(local)
 
 
