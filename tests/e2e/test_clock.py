@@ -157,7 +157,6 @@ def test_g10_a_clock_that_is_set_neither_makes_nor_ends_an_alert(street, hands):
     assert all(abs(a - b) < SLOW for a, b in zip(*lasted, strict=True)), lasted
 
 
-@pytest.mark.xfail(strict=True, reason="the loop does not look at the clock yet")
 def test_g10_people_hear_that_the_clock_was_wrong_and_are_told_by_the_right_one(
     street, hands, eventually
 ):

@@ -44,12 +44,16 @@ class Place:
         place = self
 
         class Store(VolatileStore):
+            added = 0
+
             def add(self, readings: Sequence[Reading], batch: Sequence[Message]) -> None:
+                super().add(readings, batch)
                 self.added = len(readings)
 
             def commit(self, transitions=(), letters=(), troubles=None) -> list[int]:
                 place.note(f"commit {self.added} {[t.event for t in transitions]}")
-                return [0] * len(letters)
+                self.added = 0
+                return super().commit(transitions, letters, troubles)
 
         class Phone:
             def send(self, note: Note) -> None:

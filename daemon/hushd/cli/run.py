@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from hushd.cli.codes import BAD_CONFIG, OK
+from hushd.cli.codes import BAD_CONFIG, OK, UNAVAILABLE
 from hushd.cli.common import command, read_config
 
 
@@ -33,26 +33,36 @@ def run(args: argparse.Namespace) -> int:
     from hushd.config import read  # noqa: PLC0415  see hushd.cli
     from hushd.runtime import control, daemon, logs  # noqa: PLC0415  likewise
     from hushd.runtime.inbox import Inbox  # noqa: PLC0415  likewise
+    from hushd.runtime.storefile import StoreError, StoreInUseError  # noqa: PLC0415  likewise
     from hushd.runtime.systemd import Manager  # noqa: PLC0415  likewise
 
     log, output = logs.open_log(sys.stderr, config.log.level, config.log.format)
     threading.excepthook = logs.last_words(log)
     inbox = Inbox(config.limits.inbox)
     _collect_seldom()
+    code = OK
     with daemon.signals(inbox):
         for warning in config.warnings:
             log.warning("config.warned", problem=str(warning))
-        daemon.serve(
-            config,
-            inbox,
-            log,
-            reread=lambda: read(args.config, for_run=True),
-            control=args.socket or control.places()[0] / control.name_for(args.config),
-            output=output,
-            manager=Manager(),
-        )
+        try:
+            daemon.serve(
+                config,
+                inbox,
+                log,
+                reread=lambda: read(args.config, for_run=True),
+                control=args.socket or control.places()[0] / control.name_for(args.config),
+                output=output,
+                manager=Manager(),
+                lasting=True,
+            )
+        except StoreInUseError as exc:
+            log.error("store.in_use", error=str(exc))  # noqa: TRY400  the sentence says it all
+            code = UNAVAILABLE
+        except StoreError as exc:
+            log.error("store.refused", error=str(exc))  # noqa: TRY400  likewise
+            code = BAD_CONFIG
     output.writer.close()
-    return OK
+    return code
 
 
 def _collect_seldom() -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -17,16 +18,17 @@ from hushd.config.records import Config, NotifierConfig
 from hushd.config.secret import Secret
 from hushd.core.engine import Engine
 from hushd.core.transitions import Transition, rfc3339
-from hushd.runtime import status
+from hushd.runtime import keeping, sessions, status
 from hushd.runtime.broker import Broker
 from hushd.runtime.clocks import Clock, StampClock, WallClock
 from hushd.runtime.control import Control, refusal
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.inbox import Inbox
 from hushd.runtime.intake import Intake
+from hushd.runtime.ledger import Gap, Ledger
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
-from hushd.runtime.store import VolatileStore
+from hushd.runtime.redelivery import Ring
 from hushd.runtime.systemd import Manager
 from hushd.runtime.upkeep import Standing, Upkeep
 
@@ -45,6 +47,7 @@ def serve(
     output: Output | None = None,
     manager: Manager | None = None,
     observe: Callable[[Engine], None] | None = None,
+    lasting: bool = False,
 ) -> None:
     """Run until the inbox brings a Stop; then take leave of everybody in order.
 
@@ -59,6 +62,10 @@ def serve(
         output: Behind the log; its level and format follow the configuration.
         manager: Who started the process.
         observe: Is shown the engine, to look at it and no more, whenever the loop has come by.
+        lasting: Keep what happens on the disk, and go on from what is kept there.
+
+    Raises:
+        StoreError: the store cannot be used, and the daemon is not to run without.
     """
     daemon = Daemon(
         config,
@@ -70,6 +77,7 @@ def serve(
         output=output,
         manager=manager or Manager({}),
         observe=observe,
+        lasting=lasting,
     )
     daemon.run(control)
 
@@ -89,6 +97,7 @@ class Daemon:
         output: Output | None,
         manager: Manager,
         observe: Callable[[Engine], None] | None = None,
+        lasting: bool = False,
     ) -> None:
         self._config = config
         self._inbox = inbox
@@ -101,12 +110,23 @@ class Daemon:
         self._refused = ""  # what was wrong with the configuration at the last reload
         self._told_systemd = 0.0
         self._clock: Clock = StampClock() if config.clock == "stamps" else WallClock()
-        self._engine = Engine(config.rules, config.catalog.aggregators)
+        start = (
+            keeping.resume(config, self._clock, state_directory(), log)
+            if lasting
+            else keeping.anew(config)
+        )
+        self._store, self._engine, self._owed = start.store, start.engine, start.owed
+        self._gaps = deque(start.gaps, keeping.SHOWN)
+        self._ring = Ring(config.limits.inbox)
+        self._ring.load(start.packets)
         self._intake = self._make_intake(config)
-        self._store = VolatileStore()
         self._broker = Broker(config, inbox, log, state_directory())
         self._upkeep = Upkeep(config, self._clock, log)
         self._upkeep.mind(self._engine, self._intake)
+        if start.troubles is not None:
+            self._upkeep.load(start.troubles)
+        if start.damage:
+            self._miss("store", start.damage)
         self._delivery = Delivery(
             ways(config),
             config.rules.rules,
@@ -128,9 +148,13 @@ class Daemon:
             acknowledge=self._broker.acknowledge,
             watch=self._watch,
             log=log,
+            ring=self._ring,
             reload=self.reload,
             answer=self.answer,
             upkeep=self._look_at_ourselves,
+            troubles=self._upkeep.save,
+            mishap=self._miss,
+            recorded=self._broker.recorded,
             observe=observe,
         )
 
@@ -142,7 +166,7 @@ class Daemon:
         self._log.info("hushd.started", rules=len(config.rules.rules), sensors=len(config.sensors))
         self._manager.ready(self._line())
         try:
-            self._loop.run()
+            self._loop.run(self._owed)
         finally:
             self._manager.stopping()
             if door is not None:
@@ -168,6 +192,8 @@ class Daemon:
                     return {"ok": True, "status": self.status()}
                 case "reload":
                     return self.reload()
+                case "backup":
+                    return self._backup()
                 case other:
                     return refusal(2, f'this hushd cannot "{str(other)[:40]}"')
         except Exception as exc:  # noqa: BLE001  a question must not end the daemon
@@ -217,6 +243,9 @@ class Daemon:
         self._delivery.change(told_by, config.rules.rules, site=site.name, zone=site.zone)
         self._upkeep.change(config)
         self._upkeep.mind(engine, intake)
+        if isinstance(self._store, Ledger):
+            self._store.change(config.store, config.limits.inbox)
+        self._store.mind(engine)
         self._loop.change(engine, intake)
         self._delivery.let_go()
         self._inbox.resize(config.limits.inbox)
@@ -237,8 +266,11 @@ class Daemon:
         same_broker = plain(before.mqtt) == plain(config.mqtt) and same_limits
         if same_broker and same_name:
             self._broker.listen(config)
-        else:
-            self._broker.move(config)
+            return
+        if session_of(before) != session_of(config):
+            self._ring.clear()
+            self._store.session_lost()
+        self._broker.move(config)
 
     def _watch(self) -> None:
         """Look after the broker, and let systemd know that the loop has come by.
@@ -247,6 +279,8 @@ class Daemon:
         reason to begin anew with empty windows: it costs no other, and status shows it.
         """
         self._broker.watch()
+        if self._store.watch():
+            self._delivery.rekeep()
         now = time.monotonic()
         if self._broker.alive and now - self._told_systemd >= (
             self._manager.beat_s or STATUS_EVERY
@@ -259,11 +293,30 @@ class Daemon:
         link, mqtt = self._broker.link, self._config.mqtt
         standing = Standing(
             broker="" if link.connected else f"{mqtt.host}:{mqtt.port}: {link.reason}",
+            clock=self._clock.why,
             config=self._refused,
+            store=self._store.trouble,
         )
         return self._upkeep.look(
             standing, self._delivery.state(), self._engine, self._intake, self._inbox
         )
+
+    def _miss(self, which: str, why: str) -> None:
+        """Let people know that readings are missing."""
+        self._gaps.append(Gap(0, time.time_ns(), why))
+        self._upkeep.mishap("gap", which, why)
+
+    def _backup(self) -> Mapping[str, Any]:
+        """Write a copy of the store beside it, for whoever asked to take away."""
+        if not isinstance(self._store, Ledger):
+            return refusal(1, "this hushd keeps nothing")
+        copy = self._store.path.with_name(f"{self._store.path.name}.copy-{time.time_ns()}")
+        try:
+            self._store.backup(copy)
+        except OSError as exc:
+            copy.unlink(missing_ok=True)
+            return refusal(1, str(exc))
+        return {"ok": True, "file": str(copy)}
 
     # -- how it fares --------------------------------------------------------------------
 
@@ -293,7 +346,9 @@ class Daemon:
                 "reason": "" if link.connected else link.reason,
                 "refused": self._broker.refused,
             },
-            "time": None if now is None else rfc3339(now),
+            "time": None if now is None else rfc3339(self._clock.civil(now)),
+            "clock": {"trouble": self._clock.why},
+            "store": keeping.shown(self._store, self._gaps),
             "series": {"number": self._engine.series, "limit": config.limits.series},
             "alerts": status.alerts(self._engine, self._upkeep.alarms()),
             "readings": {
@@ -314,6 +369,8 @@ class Daemon:
         states = self._delivery.state()
         link = self._broker.link
         words = [] if link.connected else [f"broker: {link.reason}"]
+        if self._store.trouble:
+            words.append("degraded: not durable")
         words += [f"{name} fails" for name, state in states.items() if state["failures"]]
         if self._refused:
             words.append("configuration on the disk not sound")
@@ -338,6 +395,12 @@ def way(notifier: NotifierConfig) -> Way:
         LookupError: a secret was not there when the configuration was read.
     """
     return Way(notifier.name, notifier.type, _options(notifier), notifier.secrets())
+
+
+def session_of(config: Config) -> tuple[str, str, int]:
+    """Return what names our session, and where."""
+    mqtt = config.mqtt
+    return sessions.client_id(mqtt, config.site.name), mqtt.host, mqtt.port
 
 
 def plain(value: Any) -> Any:

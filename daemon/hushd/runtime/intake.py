@@ -103,6 +103,10 @@ class Intake:
         self.accepted += len(found)
         return found
 
+    def turn_away(self, message: Message, reason: str) -> None:
+        """Count a message that is not to be read."""
+        self._reject(NOBODY, reason, message)
+
     def row(self, sensor: str, labels: Labels, at: int, value: float | None) -> list[Reading]:
         """Return the reading of a recording's row: decoded already, come when it was taken."""
         reading: Reading | str = "empty"
@@ -175,7 +179,8 @@ class Intake:
             return "not_valid"
         if self._stamped:
             return "no_stamp" if at is None else Reading(sensor.name, labels, at, value, at)
-        return Reading(sensor.name, labels, arrived if at is None else at, value, arrived)
+        at = arrived if at is None else self._clock.stamp(at)
+        return Reading(sensor.name, labels, at, value, arrived)
 
     def _merged(self, topic: Labels, payload: Labels) -> Labels:
         """Return the labels of both; what the topic says stands."""

@@ -103,6 +103,10 @@ def troubles(status: Mapping[str, Any]) -> list[str]:
             found.append(f"notifier {name} hangs in its plugin")
         elif state["failures"]:
             found.append(f"notifier {name}: {state['error']} ({state['failures']} times)")
+    if status["store"]["trouble"]:
+        found.append(f"degraded: not durable: {status['store']['trouble']}")
+    if status["clock"]["trouble"]:
+        found.append(f"the clock of this machine cannot be trusted: {status['clock']['trouble']}")
     if status["configuration"]["refused"]:
         found.append("the configuration on the disk is not sound: the one before it runs")
     return found

@@ -78,8 +78,14 @@ class Store(Protocol):
     def gap(self, at: int, why: str) -> None:
         """Take note, for the next commit, that readings are missing before *at* (engine time)."""
 
+    def session_lost(self) -> None:
+        """Know no messages any more that may come again: their identifiers begin anew."""
+
     def watch(self) -> bool:
-        """Try to come back from a failure; True if it just has, with the engine's state."""
+        """Try to come back from a failure; True if it can be written again.
+
+        Then `keep` is due for each notifier, and after that a commit.
+        """
 
     def close(self) -> None:
         """Let go of everything, in a state that opens fast."""
@@ -153,6 +159,9 @@ class VolatileStore:
         return [NOWHERE] * len(letters)
 
     def gap(self, at: int, why: str) -> None:
+        """Do nothing."""
+
+    def session_lost(self) -> None:
         """Do nothing."""
 
     def watch(self) -> bool:

@@ -1,0 +1,102 @@
+"""The plug is pulled: what was kept, what is told afterwards, and what is told twice."""
+
+import sqlite3
+from time import sleep
+
+import pytest
+
+pytestmark = pytest.mark.mosquitto
+
+CONFIG = """\
+version: 1
+mqtt: {{host: 127.0.0.1, port: {port}, client_id: hushd-test}}
+store: {{commit_interval: {interval}}}
+sensors:
+  noise: {{topic: "home/{{room}}/noise"}}
+notifiers:
+  desk: {{type: webhook, url: "{url}"}}
+  evidence: {{type: journal, path: evidence.jsonl}}
+rules:
+  loud: {{watch: noise, each: [room], measure: mean, over: 4 samples, warning: {{above: 70, clear: 60}}, notify: [desk, evidence]}}
+"""
+
+
+def config(broker, receiver, interval: str = "1s") -> str:
+    return CONFIG.format(port=broker.port, url=receiver.url, interval=interval)
+
+
+def kinds(receiver) -> list[tuple]:
+    return [
+        (note["kind"], note["alert"]["labels"]["room"], note["alert"]["episode"])
+        for note in receiver.notes
+        if note["alert"]["rule"] == "loud"
+    ]
+
+
+def test_g1_an_alert_survives_kill_9_and_nobody_is_told_of_it_twice(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    daemon.kill()
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected", session="kept")
+    broker.publish([("home/attic/noise", "50")] * 3)  # with one of 80: a mean of 57.5
+    eventually(lambda: kinds(receiver)[1:] == [("cleared", "attic", 1)])
+    assert daemon.stop() == 0
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected", session="kept")
+    broker.publish([("home/attic/noise", "90")] * 4)
+    eventually(lambda: kinds(receiver)[2:] == [("raised", "attic", 2)])
+
+
+def test_g3_what_was_taken_before_the_kill_is_in_the_window_after_it(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    daemon = run(config(broker, receiver, interval="60s"))  # nothing is committed by itself
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 3)
+    sleep(0.5)
+    daemon.kill()  # with three readings neither kept nor acknowledged
+    broker.publish([("home/attic/noise", "80")])
+    daemon = run(config(broker, receiver))
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    assert daemon.stop() == 0
+    (line,) = daemon.logged("hushd.stopped")
+    assert (line["readings"], line["rejected"]) == (4, 0)
+
+
+def test_a_note_that_could_not_be_told_before_the_kill_is_told_after_it(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    receiver.status = 503
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: receiver.refused)
+    daemon.kill()
+    receiver.status = 200
+    run(config(broker, receiver))
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+
+
+def test_g5_a_session_that_the_broker_forgot_is_put_on_record(mosquitto, run, receiver, eventually):
+    broker = mosquitto().start()  # it keeps nothing on its disk
+    daemon = run(config(broker, receiver) + "internal: {notify: [desk]}\n")
+    daemon.wait_for("mqtt.connected")
+    broker.stop()
+    daemon.wait_for("mqtt.disconnected")
+    broker.start()
+    daemon.wait_for("readings.lost", which="session")
+    eventually(
+        lambda: [n["alert"]["labels"] for n in receiver.notes] == [{"gap": "session"}],
+        what=str(receiver.notes),
+    )
+    assert daemon.stop() == 0
+    with sqlite3.connect(daemon.folder / "hushd.db") as kept:
+        assert len(kept.execute("SELECT * FROM gap").fetchall()) == 1
