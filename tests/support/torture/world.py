@@ -244,6 +244,7 @@ SHORT: dict[Fault, int] = {
 }
 LONG: dict[Fault, int] = {**SHORT, freeze_for_long: 2, long_hole: 2}
 KILLS: dict[Fault, int] = {kill: 1}
+RESETS: dict[Fault, int] = {kill: 1, reset: 2, cut: 1}
 
 
 def torture(there: World, faults: int, kinds: dict[Fault, int]) -> None:
