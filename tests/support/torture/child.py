@@ -75,7 +75,7 @@ def send_first() -> None:
 
 def no_dedupe() -> None:
     """Take what the broker sends a second time for something new."""
-    Ring.knows = lambda *_: False  # type: ignore[method-assign]
+    Ring.knows = lambda *_: False  # type: ignore[method-assign]  # for the one child that runs it
 
 
 def normal() -> None:
@@ -86,7 +86,7 @@ def normal() -> None:
         prepare(found)
         found.execute("PRAGMA synchronous = NORMAL")
 
-    Database._prepare = hasty  # type: ignore[method-assign,assignment]
+    Database._prepare = hasty  # type: ignore[method-assign,assignment]  # likewise
 
 
 MISTAKES: dict[str, Callable[[], None]] = {
@@ -103,7 +103,7 @@ def with_other_parts(change: Callable[[Parts], None]) -> None:
         change(parts)
         begin(loop, **parts)
 
-    Loop.__init__ = init  # type: ignore[method-assign,assignment]
+    Loop.__init__ = init  # type: ignore[method-assign,assignment]  # likewise
 
 
 def hurry() -> None:
