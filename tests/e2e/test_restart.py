@@ -100,3 +100,57 @@ def test_g5_a_session_that_the_broker_forgot_is_put_on_record(mosquitto, run, re
     assert daemon.stop() == 0
     with sqlite3.connect(daemon.folder / "hushd.db") as kept:
         assert len(kept.execute("SELECT * FROM gap").fetchall()) == 1
+
+
+def test_g6_what_came_without_a_promise_is_kept_from_the_next_commit_on(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    daemon = run(config(broker, receiver, interval="200ms"))
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 3, qos=0)
+    sleep(2)  # long enough for a commit
+    daemon.kill()
+    broker.publish([("home/attic/noise", "80")] * 3, qos=0)  # to nobody
+    daemon = run(config(broker, receiver, interval="200ms"))
+    daemon.wait_for("mqtt.connected", session="kept")
+    assert kinds(receiver) == []
+    broker.publish([("home/attic/noise", "80")], qos=0)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+
+
+def test_g12_without_a_disk_it_goes_on_says_so_and_keeps_all_of_it_when_there_is_one(
+    mosquitto, run, receiver, eventually, tmp_path
+):
+    broker = mosquitto().start()
+    text = config(broker, receiver).replace("store: {", "store: {path: disk/hushd.db, ")
+    text += "internal: {notify: [desk]}\n"
+    disk = tmp_path / "disk"
+    disk.write_text("no folder, so nothing can be in it")
+    daemon = run(text)
+
+    def internal() -> list[str]:
+        return [
+            note["kind"] for note in receiver.notes if note["alert"]["rule"] == "internal/store"
+        ]
+
+    eventually(lambda: internal() == ["raised"])
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    disk.unlink()
+    eventually(lambda: internal() == ["raised", "cleared"], seconds=60)
+    daemon.kill()
+    daemon = run(text)
+    daemon.wait_for("mqtt.connected", session="kept")
+    broker.publish([("home/attic/noise", "50")] * 4)
+    eventually(lambda: kinds(receiver)[1:] == [("cleared", "attic", 1)])
+
+
+def test_a_second_daemon_leaves_the_store_to_the_first(mosquitto, run, receiver):
+    broker = mosquitto().start()
+    first = run(config(broker, receiver))
+    first.wait_for("mqtt.connected")
+    second = run(config(broker, receiver).replace("hushd-test", "hushd-other"))
+    second.child.communicate(timeout=15)
+    assert second.child.returncode == 69
+    assert second.logged("store.in_use")
