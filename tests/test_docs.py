@@ -31,7 +31,7 @@ REPO = Path(__file__).resolve().parents[1]
 
 #: talk to a running daemon, or run until they are told to stop: the docs show what they look
 #: like, other tests run them
-NOT_RUN = {"run", "demo", "status", "reload", "silence", "silences", "ack", "notify-test"}
+NOT_RUN = {"run", "demo", "status", "reload", "backup", "silence", "silences", "ack", "notify-test"}
 
 
 class Block(NamedTuple):

@@ -12,10 +12,21 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from hushd.cli import check, demo, notify_test, plugins, reload, replay, run, schema, status
+from hushd.cli import (
+    backup,
+    check,
+    demo,
+    notify_test,
+    plugins,
+    reload,
+    replay,
+    run,
+    schema,
+    status,
+)
 from hushd.cli.codes import OK, UNAVAILABLE, USAGE
 
-COMMANDS = (run, status, reload, check, notify_test, replay, demo, plugins, schema)
+COMMANDS = (run, status, reload, backup, check, notify_test, replay, demo, plugins, schema)
 
 DESCRIPTION = """\
 Watches sensors over MQTT and tells people when a rule is broken.

@@ -377,12 +377,7 @@ class Ledger:
             OSError: it cannot be written, or nothing is kept at the moment.
         """
         with self._mutex:
-            if self._file.database is None:
-                raise OSError(self.trouble)
-            try:
-                self._file.database.copy(target)
-            except sqlite3.Error as exc:
-                raise OSError(f"{target}: {database.reason(exc)}") from exc
+            self._file.copy(target)
 
     def close(self) -> None:
         """Let go of everything, in a state that opens fast."""

@@ -20,6 +20,8 @@ from hushd.runtime.logs import Log
 FIRST, LONGEST = 1.0, 60.0  # seconds between attempts to come back
 SELDOM = 60.0  # seconds between looks at whether there is room for the ballast
 
+LEFT_S = 600.0  # seconds after which nobody will take a copy away any more
+
 #: What is of the engine, and not of those who are told.
 ENGINE_TABLES = ("series", "shard", "alarm", "log")
 
@@ -82,6 +84,7 @@ class StoreFile:
             if self._lock is None:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._lock = Lock(self._beside("lock"))
+                self._tidy_up(0)
             found = self._sound()
         except InUseError as exc:
             raise StoreInUseError(
@@ -198,6 +201,27 @@ class StoreFile:
             self._looked_at = now
             self._ballast.take_on()
         return False
+
+    def copy(self, target: Path) -> None:
+        """Write a copy into *target*, which must not exist yet.
+
+        Raises:
+            OSError: it cannot be written, or there is nothing to copy.
+        """
+        if self.database is None:
+            raise OSError(self.trouble)
+        self._tidy_up(LEFT_S)
+        try:
+            self.database.copy(target)
+        except (sqlite3.Error, OSError) as exc:
+            raise OSError(f"{target}: {database.reason(exc)}") from exc
+
+    def _tidy_up(self, seconds: float) -> None:
+        """Delete copies that nobody has taken away for so long."""
+        for copy in self.path.parent.glob(f"{self.path.name}.copy-*"):
+            with contextlib.suppress(OSError):
+                if time.time() - copy.stat().st_mtime >= seconds:
+                    copy.unlink()
 
     def close(self) -> None:
         """Let go of it, in one piece."""
