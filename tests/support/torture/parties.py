@@ -65,6 +65,13 @@ class Broker:
             self._child.wait(20)
             self._child = None
 
+    def kill(self) -> None:
+        """End it without a word: what it had not written down is gone."""
+        assert self._child is not None
+        self._child.kill()
+        self._child.wait(20)
+        self._child = None
+
     def _listens(self) -> bool:
         with socket.socket() as probe:
             probe.settimeout(1)

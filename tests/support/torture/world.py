@@ -230,6 +230,18 @@ def restart_broker(there: World) -> None:
     there.sensor.speak()
 
 
+def kill_broker(there: World) -> None:
+    """Kill the broker, once it has written down what was published.
+
+    It may have forgotten what was acknowledged since, and then sends that again.
+    """
+    there.sensor.hush()
+    sleep(2.5)  # it writes each second
+    there.broker.kill()
+    there.broker.start()
+    there.sensor.speak()
+
+
 Fault = Callable[[World], None]
 
 #: how often each comes, of a hundred
@@ -242,7 +254,7 @@ SHORT: dict[Fault, int] = {
     slow: 3,
     restart_broker: 5,
 }
-LONG: dict[Fault, int] = {**SHORT, freeze_for_long: 2, long_hole: 2}
+LONG: dict[Fault, int] = {**SHORT, freeze_for_long: 2, long_hole: 2, kill_broker: 2}
 KILLS: dict[Fault, int] = {kill: 1}
 RESETS: dict[Fault, int] = {kill: 1, reset: 2, cut: 1}
 
