@@ -39,6 +39,11 @@ FOUND: dict[str, Any] = {
         "reason": "Connection refused",
         "refused": [],
     },
+    "store": {
+        "path": "/var/lib/hushd/hushd.db",
+        "trouble": "the disk is full",
+        "gaps": [{"at": "2026-03-01T11:00:00Z", "why": "the broker has dropped 3 messages"}],
+    },
     "series": {"number": 2, "limit": 10_000},
     "alerts": {
         "states": {"firing": 1, "ok": 1},
@@ -102,6 +107,8 @@ series         2 of at most 10000
 readings       812 taken, 3 rejected, 0 waiting, 0 dropped
   2 not a number (noise)
   1 no sensor
+store          /var/lib/hushd/hushd.db: degraded, not durable
+  readings are missing, noticed 1h 0m ago: the broker has dropped 3 messages
 alerts         1 firing, 1 ok
   firing(warning)  loud room=1\x1b[2J: 72.35 dBA, limit 70, for 1h 0m, sends nothing
   and 3 more

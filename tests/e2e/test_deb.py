@@ -136,8 +136,11 @@ def test_an_upgrade_keeps_configuration_and_state_and_starts_it_anew(hushd, pack
     assert hushd.show("ActiveState") == "active"
     assert hushd.show("MainPID") != before
     assert hushd.machine.path("/etc/hushd/hushd.yaml").read_text() == CONFIG
+    assert "firing(warning)  loud room=attic" in hushd.machine.run("hushd", "status")
     hushd.publish("80", "80", "80", room="hall")
     hushd.tells("loud raised attic", "loud raised hall")
+    hushd.publish("60")
+    hushd.tells("loud raised attic", "loud raised hall", "loud cleared attic")
 
 
 def test_an_upgrade_takes_no_daemon_down_for_a_configuration_that_is_not_sound(hushd, packages):

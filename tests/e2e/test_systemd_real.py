@@ -284,3 +284,20 @@ def test_its_journal_can_be_searched_by_what_happened(service):
     rooms = [json.loads(entry["HUSHD_LABELS"])["room"] for entry in changed]
     assert rooms == ["attic", "hall"]
     assert service.journal("HUSHD_RULE=quiet") == []
+
+
+def test_killed_it_knows_what_was_on_and_tells_nobody_twice(service):
+    service.drop_in(HASTY)
+    service.do("start")
+    service.publish("80", "80", "80")
+    service.tells("loud raised attic")
+    service.publish("80", "80", room="hall")
+    service.machine.run("systemctl", "kill", "--signal=KILL", UNIT)
+    service.restarted(1)
+    shown = service.machine.run("hushd", "status")
+    assert "firing(warning)  loud room=attic" in shown  # before anything new has come
+    service.publish("80")
+    service.publish("80", room="hall")  # the third, for a window that was kept
+    service.tells("loud raised attic", "loud raised hall")
+    service.publish("60")
+    service.tells("loud raised attic", "loud raised hall", "loud cleared attic")

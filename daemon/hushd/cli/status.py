@@ -10,6 +10,7 @@ from typing import Any
 from hushd.cli.codes import OK, UNAVAILABLE
 from hushd.cli.common import add_where, command
 
+FEW = 3  # gaps, the newest
 SHOWN = 20  # alerts and reasons; --json has more
 
 
@@ -66,10 +67,16 @@ def lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
         f" {readings['waiting']} waiting, {readings['dropped']} dropped"
     )
     yield from _rejects(readings["rejected"]["reasons"])
+    yield f"store          {_store(found['store'])}"
+    gaps = found["store"]["gaps"]
+    for gap in gaps[-FEW:]:
+        yield f"  readings are missing, noticed {_ago(gap['at'], now)}: {gap['why']}"
     yield from _alerts(found["alerts"], now)
     yield "notifiers" if found["notifiers"] else "notifiers      none"
     for name, state in found["notifiers"].items():
         yield f"  {name} ({state['type']}): {_notifier(state, now)}"
+        for lost in state.get("untold", [])[:FEW]:
+            yield f"    never told: {lost['rule']} ({lost['error']})"
     if found["log"]["dropped"]:
         yield f"log            {found['log']['dropped']} lines dropped: nobody read them in time"
     if found["troubles"]:
@@ -77,6 +84,12 @@ def lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
         yield from (f"  {trouble}" for trouble in found["troubles"])
     if config["refused"]:
         yield from (f"  {line}" for line in config["refused"].splitlines())
+
+
+def _store(store: Mapping[str, Any]) -> str:
+    if store["path"] is None:
+        return "none: a restart begins anew"
+    return f"{store['path']}: " + ("degraded, not durable" if store["trouble"] else "all is kept")
 
 
 def _rejects(reasons: list[dict[str, Any]]) -> Iterator[str]:

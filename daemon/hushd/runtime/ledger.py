@@ -349,7 +349,7 @@ class Ledger:
         """Know no repetitions any more: in a new session, identifiers begin anew."""
         with self._mutex:
             self._marks.clear()
-            self._do(lambda outbox: self._archive.forget_marks(), None)  # noqa: ARG005
+            self._do(lambda _outbox: self._archive.forget_marks(), None)
 
     def watch(self) -> bool:
         """Try to come back from a failure; True if there is a file again.
