@@ -84,7 +84,7 @@ def violations(kind: type[MemoryStore]) -> int:
             STORY,
             ["told", "the answer is lost", "not sent", "the answer is lost", "the note is lost"],
             [steps],
-            lambda disk=disk: kind(disk, time.time_ns),  # type: ignore[misc]
+            lambda disk=disk: kind(disk, time.time_ns),  # type: ignore[misc]  # a lambda with a default
             every=False,
         )
         try:
