@@ -59,6 +59,7 @@ FOUND: dict[str, Any] = {
                 "unit": "dBA",
                 "since": "2026-03-01T11:00:00Z",
                 "silent": True,
+                "incomplete": True,
             }
         ],
         "left_out": 3,
@@ -110,7 +111,7 @@ readings       812 taken, 3 rejected, 0 waiting, 0 dropped
 store          /var/lib/hushd/hushd.db: degraded, not durable
   readings are missing, noticed 1h 0m ago: the broker has dropped 3 messages
 alerts         1 firing, 1 ok
-  firing(warning)  loud room=1\x1b[2J: 72.35 dBA, limit 70, for 1h 0m, sends nothing
+  firing(warning)  loud room=1\x1b[2J: 72.35 dBA, limit 70, for 1h 0m, sends nothing, readings are missing
   and 3 more
 notifiers
   desk (webhook): told something 1h 0m ago, 1 waiting, failed 1 time, last 2s ago: HTTP 503

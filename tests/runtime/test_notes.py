@@ -93,3 +93,10 @@ def test_text_and_the_rest():
     )
     assert (note.kind, note.severity, note.key) == ("raised", "warning", "abc-phone")
     assert note.record == LOUD.record()
+
+
+def test_people_are_told_that_readings_are_missing():
+    note = write(replace(LOUD, incomplete=True), "raised", "warning", "key", BERLIN)
+    assert "Some readings are missing in this window" in note.text
+    assert note.record["incomplete"] is True
+    assert "missing" not in write(LOUD, "raised", "warning", "key", BERLIN).text

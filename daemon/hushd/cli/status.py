@@ -111,8 +111,9 @@ def _alerts(alerts: Mapping[str, Any], now: datetime) -> Iterator[str]:
         limit = "" if alert["limit"] is None else f", limit {alert['limit']:g}"
         since = "" if alert["since"] is None else f", for {span(_age(alert['since'], now))}"
         quiet = ", sends nothing" if alert["silent"] else ""
+        gap = ", readings are missing" if alert["incomplete"] else ""
         rule = f"{alert['rule']} {where}".rstrip()
-        yield f"  {alert['state']}  {rule}{value}{limit}{since}{quiet}"
+        yield f"  {alert['state']}  {rule}{value}{limit}{since}{quiet}{gap}"
     more = max(0, len(listed) - SHOWN) + alerts["left_out"]
     if more:
         yield f"  and {more} more"

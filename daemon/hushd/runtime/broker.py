@@ -27,10 +27,10 @@ class Broker:
         config: Where the broker is, and what is wanted of it.
         inbox: Where messages and news of the connection go.
         log: Where to say what is wrong.
-        state: The directory for what must be remembered.
+        state: The directory for what must be remembered; None: nothing is.
     """
 
-    def __init__(self, config: Config, inbox: Inbox, log: Log, state: Path) -> None:
+    def __init__(self, config: Config, inbox: Inbox, log: Log, state: Path | None) -> None:
         self._inbox = inbox
         self._log = log
         self._state = state
@@ -110,7 +110,11 @@ class Broker:
             self._inbox,
             log,
             client_id=name,
-            memory=sessions.Memory(self._state / MEMORY, f"{name} at {mqtt.host}:{mqtt.port}", log),
+            memory=sessions.Memory(
+                None if self._state is None else self._state / MEMORY,
+                f"{name} at {mqtt.host}:{mqtt.port}",
+                log,
+            ),
             will=Will(status, OFFLINE) if status else None,
             payload=config.limits.payload,
             waiting=config.limits.inbox,

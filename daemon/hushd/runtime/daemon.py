@@ -120,7 +120,7 @@ class Daemon:
         self._ring = Ring(config.limits.inbox)
         self._ring.load(start.packets)
         self._intake = self._make_intake(config)
-        self._broker = Broker(config, inbox, log, state_directory())
+        self._broker = Broker(config, inbox, log, state_directory() if lasting else None)
         self._upkeep = Upkeep(config, self._clock, log)
         self._upkeep.mind(self._engine, self._intake)
         if start.troubles is not None:

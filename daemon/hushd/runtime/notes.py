@@ -38,6 +38,8 @@ def write(
     lines = [transition.about] if transition.about else []
     if transition.peak is not None:
         lines.append(f"Worst so far: {quantity(transition.peak, transition.unit)}.")
+    if transition.incomplete:
+        lines.append("Some readings are missing in this window: they were lost on the way.")
     if transition.started is not None:
         lines.append(f"Since {clock_time(transition.started, zone)}.")
     lines.append(f"Rule: {transition.rule}.")

@@ -52,9 +52,15 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
         "since": None if alarm.started is None else rfc3339(alarm.started),
         "episode": alarm.episode,
         "silent": False,
+        "incomplete": False,
     }
     if isinstance(alarm, Alert):
-        shown |= {"state": alarm.state, "value": alarm.last, "silent": alarm.stale}
+        shown |= {
+            "state": alarm.state,
+            "value": alarm.last,
+            "silent": alarm.stale,
+            "incomplete": alarm.incomplete,
+        }
         if alarm.started is None:
             began = [x.since for x in alarm.latches if x.state is State.PENDING]
             shown["since"] = rfc3339(min(began)) if began else None
