@@ -82,7 +82,7 @@ tests: dev
 	@$(PYTHON) -m pytest -q -m 'not long' --cov --cov-report=term
 
 torture: dev mosquitto strace systemd
-	@$(PYTHON) -m pytest -m long
+	@$(PYTHON) -m pytest -m long -rA
 
 MINUTES ?= 10
 soak: dev mosquitto

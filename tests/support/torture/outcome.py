@@ -67,9 +67,10 @@ def run(
         f"{len(said)} readings, {len(due.changes)} changes due, {len(heard['witness'])} taken, "
         f"{repeated(heard['witness'])} of them again"
     )
+    witness = judge(due.changes, heard["witness"])
     return Outcome(
-        figures,
-        judge(due.changes, heard["witness"]),
+        f"{figures}: {witness}",
+        witness,
         judge_news(due.changes, heard["phone"]),
         unwritten(folder / "evidence.jsonl", due.changes),
         differing(published, left.sequences),
