@@ -170,7 +170,7 @@ def live_through(of: Rules, story: list[Step]) -> None:
         assert lines(stored.do(late)) == nearly(lines(whole.do(late)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(worlds, stories)
 def test_no_crash_after_a_commit_changes_anything(of: Rules, story: list[Step]) -> None:
     live_through(of, story)

@@ -25,7 +25,7 @@ def run(of: Rules, readings: list[Any], until: int | None = None) -> list[dict[s
     return [t.save() for t in told]
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(steps, st.data(), st.sampled_from([None, 5]))
 def test_split_by_advance_and_snapshot(story: Any, data: st.DataObject, interval: Any) -> None:
     of, readings = street(interval=interval), stream(story)
@@ -47,7 +47,7 @@ def test_split_by_advance_and_snapshot(story: Any, data: st.DataObject, interval
     assert [t.save() for t in told] == whole
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(
     steps,
     st.randoms(use_true_random=False),
@@ -161,7 +161,7 @@ def test_shards_by_series_add_up_to_the_whole(story: Any) -> None:
     assert _by(order, [t.save() for t in sharded]) == _by(order, whole)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(steps, st.randoms(use_true_random=False), st.sampled_from(["drop", "keep", "max"]))
 def test_any_order_within_the_lateness(story: Any, random: Any, duplicates: str) -> None:
     of = street(lateness=30, interval=5, duplicates=duplicates)

@@ -1,192 +1,29 @@
-"""Alerts: one rule and one label set, or one silent sensor and one label set.
+"""Alerts: one rule and one label set.
 
-What both have in common, an episode and the transitions that tell of it, is `Alarm`.
 The decisions, case by case, are in docs/alerts.md.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from hushd.core.alarms import About, Alarm, Link, rank
 from hushd.core.latches import Latch, State
 from hushd.core.limits import crossed, worse
-from hushd.core.readings import SECOND, Labels
-from hushd.core.rules import SEVERITIES, NoData, Notify, Rule, Severity
-from hushd.core.transitions import Evaluation, Event, Transition, notify_from
-from hushd.core.windows import EVER, Gauge, Pool, Seen
+from hushd.core.readings import SECOND
+from hushd.core.rules import NoData, Rule, Severity
+from hushd.core.silences import Silence
+from hushd.core.transitions import Evaluation, Transition
+from hushd.core.windows import Gauge, Pool, Seen
+
+__all__ = ["About", "Alarm", "Alert", "Link", "Silence", "rank"]
 
 FLOOR = 300 * SECOND  # the shortest silence that is told unless `no_data.after` is written
+OVER = About._fields.index("over")
 
-
-def rank(level: Severity | None) -> int:
-    """Return 0 for ok, 1 to 3 for the severities."""
-    return 0 if level is None else SEVERITIES.index(level) + 1
-
-
-class About(NamedTuple):
-    """What a transition says of its rule beside what changed."""
-
-    sensor: str
-    measure: str
-    over: str
-    unit: str
-    about: str
-    notify: Notify
-
-    @classmethod
-    def load(cls, saved: list[Any]) -> "About":
-        """Return it from a snapshot."""
-        sensor, measure, over, unit, about, notify = saved
-        return cls(sensor, measure, over, unit, about, notify_from(notify))
-
-
-class Alarm:
-    """A level, its episodes, and the transitions between them."""
-
-    __slots__ = (
-        "about",
-        "crossed",
-        "episode",
-        "labels",
-        "level",
-        "link",
-        "number",
-        "peak",
-        "rule",
-        "started",
-        "step",
-    )
-
-    def __init__(
-        self, rule: str, labels: Labels, about: About, number: int, link: "Link | None" = None
-    ) -> None:
-        """Start ok; *number* counts all alarms of an engine and breaks ties."""
-        self.link = Link() if link is None else link
-        self.rule = rule
-        self.labels = labels
-        self.about = about
-        self.number = number
-        self.level: Severity | None = None
-        self.episode = 0
-        self.step = 0
-        self.started: int | None = None
-        self.peak: float | None = None
-        self.crossed: float | None = None  # the bound that brought it to its level
-
-    def change(
-        self,
-        at: int,
-        level: Severity | None,
-        reason: str,
-        *,
-        event: Event | None = None,
-        value: float | None = None,
-        limit: float | None = None,
-        seen: Seen | None = None,
-    ) -> Transition:
-        """Go to *level* and return the transition; *event* where the level says too little."""
-        was = self.level
-        if event is None:
-            event = (
-                "raised"
-                if was is None
-                else "cleared"
-                if level is None
-                else "escalated"
-                if rank(level) > rank(was)
-                else "lowered"
-            )
-        if event == "raised":
-            self.episode += 1
-            self.step = 0
-            self.started = at
-            self.peak = value
-        self.level = level
-        self.step += 1
-        since = at if self.started is None else self.started  # a silence may be without episode
-        about = self.about
-        transition = Transition(
-            at=at,
-            rule=self.rule,
-            labels=self.labels,
-            event=event,
-            severity=level,
-            was=was,
-            value=value,
-            limit=limit,
-            episode=self.episode,
-            id=identity(self.rule, self.labels, since, self.episode, self.step),
-            reason=reason,
-            peak=self.peak,
-            started=self.started,
-            sensor=about.sensor,
-            measure=about.measure,
-            over=about.over,
-            unit=about.unit,
-            samples=0 if seen is None else seen.samples,
-            coverage=None if seen is None else seen.coverage,
-            about=about.about,
-            notify=() if event in ("no_data", "data_back") else about.notify,
-            incomplete=self.lacks(at),
-        )
-        self.mark()
-        if level is None and event == "cleared":
-            self.started = None
-            self.peak = None
-        return transition
-
-    def mark(self) -> None:
-        """Note that `save` would return what the last one did not, and readings do not tell."""
-        self.link.marked[self] = None
-
-    def lacks(self, at: int) -> bool:
-        """Say whether readings are known to be missing in what it judges at *at*."""
-        return False
-
-    def save(self) -> dict[str, Any]:
-        """Return the episode for a snapshot."""
-        return {
-            "rule": self.rule,
-            "labels": self.labels,
-            "level": self.level,
-            "episode": self.episode,
-            "step": self.step,
-            "started": self.started,
-            "peak": self.peak,
-            "crossed": self.crossed,
-            "about": self.about,
-        }
-
-    def load(self, saved: Mapping[str, Any]) -> None:
-        """Take the episode back from a snapshot."""
-        self.level = saved["level"]
-        self.episode = saved["episode"]
-        self.step = saved["step"]
-        self.started = saved["started"]
-        self.peak = saved["peak"]
-        self.crossed = saved["crossed"]
-
-
-def identity(rule: str, labels: Labels, started: int | None, episode: int, step: int) -> str:
-    """Return 16 hex digits, the same whenever the same thing happens to the same readings."""
-    text = json.dumps([rule, labels, started, episode, step], separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-class Link:
-    """What all alarms share: the connection to the sensors, and who minds what changes."""
-
-    __slots__ = ("back", "lost", "marked", "online", "since", "trace")
-
-    def __init__(self) -> None:
-        """Start connected, at a time that the engine sets when it first learns one."""
-        self.since = 0  # every reading since then was heard: counts are sure
-        self.back = EVER  # silence counts from then on, whatever was before
-        self.lost: int | None = None  # before this, readings are known to be missing
-        self.online = True
-        self.marked: dict[Any, None] = {}  # those that a store must write again
-        self.trace: Callable[[Evaluation], None] | None = None
+#: What a window says: nothing; a count that may have missed something, so that only what is
+#: too much already is sure; all.
+NONE, LEAST, ALL = 0, 1, 2
+ROUNDING = 1e-9  # of a coverage: a quotient of two integers
 
 
 class Alert(Alarm):
@@ -350,35 +187,29 @@ class Alert(Alarm):
     def catch_up(self, behind: int) -> None:
         """Derive what the pool's readings have changed since it was saved.
 
-        The last value comes with the next look, or by `recall`.  *behind*: how far its own
-        time runs behind the engine's.
+        *behind*: how far its own time runs behind the engine's.
         """
         if self.pool.judged is not None:
             self.quiet_since = max(self.quiet_since, self.pool.judged - behind)
         self.learn(self.pool.learned)
 
-    def look_again(self, at: int) -> None:
-        """See to it that the window, which may have aged since it was saved, is looked at.
+    def find_place(self, at: int) -> None:
+        """Derive what the looks up to *at* have left, where nothing else was left to save.
 
-        What is due at *at* itself may not have run, so the last value is from just before.  An
-        aggregation that fails is not asked once more than it would have been.
+        What is due at *at* itself may not have run, so this is as of just before.
         """
-        self.whole_at = self.window_at = None
-        if self.gauge.fails:
-            leaves = self.gauge.leaves(at - 1)
-            self.window_at = None if leaves is None else max(leaves, at)
-            return
         if self._recent:
             self.recall(at - 1)
-        if self.judged or self.pool.judged is not None:
-            self.window_at = at
+        leaves = self.gauge.leaves(at - 1)
+        self.window_at = None if leaves is None else max(leaves, at)
+        whole = self.link.since + (self._span or 0)
+        self.whole_at = whole if self._always and self.judged and whole >= at else None
 
     def recall(self, at: int) -> None:
-        """Have the last value from the window at *at*, where it matters and that can be judged."""
-        if not self.stale and any(latch.state is not State.OFF for latch in self.latches):
-            seen = self.gauge.read(at)
-            if self._verdict(at, seen):
-                self.last = seen.value
+        """Have the last value from the window at *at*, if that can be judged."""
+        seen = self.gauge.read(at)
+        if not self.stale and self._verdict(at, seen):
+            self.last = seen.value
 
     def skip(self, was: int, at: int, tolerance: int) -> None:
         """Let nothing have happened from *was* until *at*: it adds to no delay.
@@ -522,7 +353,8 @@ class Alert(Alarm):
     def save(self) -> dict[str, Any]:
         """Return the state for a snapshot; the window is the pool's.
 
-        What each reading changes is derived by `catch_up`, so what was saved may be older.
+        What each reading changes is derived, so what was saved may be older: `catch_up` and
+        `find_place`.
         """
         return {
             **super().save(),
@@ -558,89 +390,6 @@ class Alert(Alarm):
         self.quiet_since = max(saved["quiet_since"], self.link.back)
 
 
-OVER = About._fields.index("over")
-#: What a window says: nothing; a count that may have missed something, so that only what is
-#: too much already is sure; all.
-NONE, LEAST, ALL = 0, 1, 2
-ROUNDING = 1e-9  # of a coverage: a quotient of two integers
-
-
 def _from_below(latch: Latch) -> bool:
     """Say whether too few readings, instead of too much noise, would raise it."""
     return latch.limit.comparison in ("below", "at_most", "inside", "outside")
-
-
-class Silence(Alarm):
-    """The one alert that people hear when a sensor falls silent: ``<sensor>/no-data``.
-
-    Raised when the silence is too long for one of the rules that watch it, with the worst of
-    their severities and all their notifiers; over when it is too long for none.
-    """
-
-    __slots__ = ("began", "members", "scheduled", "severity")
-
-    def __init__(self, sensor: str, labels: Labels, link: Link, number: int, began: int) -> None:
-        """Start without rules, `join` brings them; it can be told from *began* on."""
-        about = About(sensor, "no_data", "", "", "", ())
-        super().__init__(f"{sensor}/no-data", labels, about, number, link)
-        self.began = began
-        self.members: list[Alert] = []
-        self.scheduled: int | None = None
-        self.severity: Severity = "info"
-        self.mark()
-
-    def join(self, alert: Alert) -> None:
-        """Let *alert*'s rule have its say in when, how bad and who."""
-        if alert.plan.no_data is None:
-            return
-        self.members.append(alert)
-        alert.silence = self
-        self._agree()
-
-    def leave(self, alert: Alert) -> None:
-        """Forget *alert*."""
-        self.members = [a for a in self.members if a is not alert]
-        if self.members:
-            self._agree()
-
-    def _agree(self) -> None:
-        plans = [a.plan for a in self.members]
-        self.severity = max((p.no_data.severity for p in plans if p.no_data), key=rank)
-        names = sorted({name for p in plans for name in told_of_silence(p)})
-        self.about = self.about._replace(notify=((self.severity, tuple(names)),))
-        self.scheduled = None
-
-    def feed(self, at: int) -> Sequence[Transition]:
-        """Note that one of its rules has data; the window of another may still be silent."""
-        if self.level is None:
-            return ()
-        ends = [end for a in self.members if (end := a.patience_ends) is not None]
-        return () if min(ends, default=at + 1) <= at else self.end(at, "data")
-
-    def due(self) -> int | None:
-        """Return when the silence has lasted too long."""
-        if not self.link.online or self.level is not None:
-            return None
-        ends = [end for a in self.members if (end := a.patience_ends) is not None]
-        return max(self.began, min(ends)) if ends else None
-
-    def expire(self, at: int) -> Sequence[Transition]:
-        """Raise it if it is time."""
-        if self.due() != at:
-            return ()
-        return [self.change(at, self.severity, "no_data")]
-
-    def end(self, at: int, reason: str) -> Sequence[Transition]:
-        """Clear it."""
-        return () if self.level is None else [self.change(at, None, reason)]
-
-    def save(self) -> dict[str, Any]:
-        """Return the state for a snapshot; since when it is silent, its rules know."""
-        return {**super().save(), "sensor": self.about.sensor}
-
-
-def told_of_silence(plan: Rule) -> tuple[str, ...]:
-    """Return who hears of it: those `no_data` names, else everybody the rule would tell."""
-    if plan.no_data is not None and plan.no_data.notify is not None:
-        return plan.no_data.notify
-    return tuple(name for _, names in plan.notify for name in names)

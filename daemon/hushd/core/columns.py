@@ -75,10 +75,7 @@ class Chunk:
 
 def pack(values: list[Any]) -> "array[float] | list[Any]":
     """Return *values* in 8 bytes each if every one is exactly a float, else as they are."""
-    for value in values:
-        if type(value) is not float:
-            return values
-    return array("d", values)
+    return array("d", values) if set(map(type, values)) == {float} else values
 
 
 def pack_times(times: list[int]) -> "tuple[array[int], int]":

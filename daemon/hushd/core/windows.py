@@ -166,15 +166,10 @@ class Gauge:
         self._pool.blame(Fault(now, self._name, self._pool.labels, error, rests))
         self._pool.fares()
 
-    @property
-    def fails(self) -> bool:
-        """Whether the aggregation raised when it was last asked."""
-        return self._failures > 0
-
     def leaves(self, now: int) -> int | None:
         """Return when the oldest reading of the window at *now* leaves it by age."""
         self.view.samples(now)
-        return self.view.next_change()
+        return self.view.standing(now)[2]
 
     def reaches(self, now: int, since: int) -> bool:
         """Say whether the window at *now*, as last read, goes back to *since* or before."""

@@ -1,0 +1,59 @@
+"""Places: how the rules of a sensor pool its readings."""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hushd.core.readings import Labels
+from hushd.core.rules import Over, Rule, Rules, Sensor
+from hushd.core.times import format_duration
+
+Where = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Place(NamedTuple):
+    """Where readings of a sensor are pooled alike, and the rules that do so."""
+
+    sensor: Sensor
+    where: Where
+    each: tuple[str, ...]
+    plans: tuple[Rule, ...]
+
+    def lets_in(self, labels: Mapping[str, str]) -> bool:
+        """Say whether a series with these labels counts here."""
+        return all(labels.get(name) in values for name, values in self.where)
+
+    def pool_of(self, labels: Mapping[str, str]) -> tuple[str, Labels] | None:
+        """Return the pool's key and labels; None where a label of `each` is missing."""
+        if not all(name in labels for name in self.each):
+            return None
+        pooled = tuple((name, labels[name]) for name in self.each)
+        return json.dumps([self.sensor.name, self.where, pooled]), pooled
+
+
+def places(sensor: Sensor, rules: Rules) -> tuple[Place, ...]:
+    """Return the ways in which rules pool the readings of *sensor*."""
+    found: dict[tuple[Where, tuple[str, ...]], list[Rule]] = {}
+    for rule in rules.rules:
+        if rule.sensor == sensor.name:
+            found.setdefault((rule.where, tuple(sorted(rule.each))), []).append(rule)
+    return tuple(Place(sensor, where, each, tuple(plans)) for (where, each), plans in found.items())
+
+
+def window_of(plan: Rule) -> Over:
+    """Return the window behind a rule.
+
+    Nothing written is the last reading alone; readings of a count window grow too old only
+    where the rule says how long a silence is too long.
+    """
+    if plan.over.span is not None:
+        return plan.over
+    written = None if plan.no_data is None else plan.no_data.after
+    return Over(span=written, count=plan.over.count or 1)
+
+
+def over_text(over: Over) -> str:
+    """Return the window as the configuration writes it."""
+    if over.span is not None:
+        return format_duration(over.span)
+    return "" if over.count is None else f"{over.count} samples"
