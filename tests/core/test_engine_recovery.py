@@ -5,19 +5,20 @@ dies after a commit, the next one goes on as if it had not: transition by transi
 the same windows.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from play import AGGREGATORS, S, at, engine, limit, rule, rules
+from play import AGGREGATORS, S, at, brief, engine, limit, rule, rules
 from shelf import Shelf
-from street import KINDS, LOUD
+from street import KINDS, LOUD, street
 
 from hushd.core import codec
 from hushd.core.engine import Engine
 from hushd.core.readings import Reading
-from hushd.core.rules import NoData, Rules
+from hushd.core.rules import NoData, Rules, Sensor
 from hushd.core.series import delay
 from hushd.core.transitions import Transition
 
@@ -174,3 +175,190 @@ def live_through(of: Rules, story: list[Step]) -> None:
 @given(worlds, stories)
 def test_no_crash_after_a_commit_changes_anything(of: Rules, story: list[Step]) -> None:
     live_through(of, story)
+
+
+def kept(of: Rules, story: list[Reading], *, fold: bool = True) -> tuple[Engine, Shelf]:
+    """An engine that has lived through a story, and what a store has of it.
+
+    *fold*: its shards were written half way.
+    """
+    run, shelf = Run(engine(of)), Shelf()
+    for i, reading in enumerate(story):
+        run.engine.process(reading)
+        run.taken.append(reading)
+        if i == len(story) // 2:
+            shelf.commit(run.engine, run.taken, lambda _: fold, everything=True)
+            run.taken = []
+    shelf.commit(run.engine, run.taken)
+    return run.engine, shelf
+
+
+SLOW = rules(rule(limit("warning", "above", 45.0, 42.0, wait=60), measure="max", span=300))
+NOISY = [at(START + second, 50.0) for second in range(0, 200, 10)]
+
+
+def test_nothing_is_raised_again() -> None:
+    whole, shelf = kept(SLOW, NOISY)
+    again = shelf.recover(SLOW, AGGREGATORS)
+    now = START + 190
+    assert brief(again.advance(now * S)) == []
+    assert [a.episode for a in again.alerts()] == [a.episode for a in whole.alerts()] == [1]
+    [cleared] = again.advance((now + 400) * S) + again.process(at(now + 401, 30.0))
+    assert (cleared.event, cleared.episode) == ("cleared", 1)
+
+
+def test_without_the_rows_of_its_alarms_it_would_be() -> None:
+    """So the property above can fail: these rows are what it hangs on."""
+    _, shelf = kept(SLOW, NOISY)
+    shelf.alarms.clear()
+    again = shelf.recover(SLOW, AGGREGATORS)
+    told = again.advance((START + 400) * S)
+    assert [t.event for t in told] == ["raised"]
+
+
+def test_if_the_replay_judged_it_would_be() -> None:
+    """The readings after the shards, put in by an engine that judges them once more."""
+    of = rules(rule(limit("warning", "above", 45.0, 42.0)))
+    loud_once = [30.0, 30.0, 30.0, 50.0, 30.0]
+    _, shelf = kept(of, [at(START + second, value) for second, value in enumerate(loud_once)])
+    saved = shelf.saved()
+    judging = Engine.recover(of, AGGREGATORS, saved._replace(readings=()))
+    told = [t for reading in saved.readings for t in judging.process(reading)]
+    assert [(t.event, t.episode) for t in told] == [("raised", 2), ("cleared", 2)]
+
+
+def test_a_shard_is_as_of_when_it_was_written_and_what_came_since_is_needed() -> None:
+    whole, shelf = kept(SLOW, NOISY)
+    assert 0 < len(shelf.saved().readings) < len(NOISY)  # type: ignore[arg-type]
+    shelf.log.clear()
+    again = shelf.recover(SLOW, AGGREGATORS)
+    assert windows(again) != windows(whole)
+
+
+@pytest.mark.parametrize("fold", [True, False])
+def test_the_rules_may_have_changed(fold: bool) -> None:
+    """As with a snapshot: alerts go on, are judged by what is new, or end."""
+    story = [reading._replace(value=59.0) for reading in NOISY]
+    whole, shelf = kept(street(interval=5), story, fold=fold)
+    of = rules(replace(KINDS[0], limits=(LOUD[0],)), *KINDS[2:5], interval=5)
+    now = (START + 200) * S
+    one, other = (
+        playing.advance(now) + playing.process(at(START + 201, 61.0)) + playing.advance(2 * now)
+        for playing in (
+            Engine.restore(of, AGGREGATORS, whole.snapshot()),
+            shelf.recover(of, AGGREGATORS),
+        )
+    )
+    assert {"rule_removed", "rule_changed"} <= {t.reason for t in one}
+    assert lines(other) == nearly(lines(one))
+
+
+def test_alarms_that_are_no_more_are_named_once() -> None:
+    _, shelf = kept(SLOW, NOISY)
+    none = replace(SLOW, rules=())
+    again = shelf.recover(none, AGGREGATORS)
+    numbers = sorted(shelf.alarms)
+    assert sorted(again.changes().gone) == numbers
+    assert again.changes().gone == []
+    assert [(t.event, t.reason) for t in again.advance((START + 200) * S)] == [
+        ("cleared", "rule_removed")
+    ]
+
+
+def test_what_is_owed_is_not_lost_before_it_is_told() -> None:
+    _, shelf = kept(SLOW, NOISY)
+    none = replace(SLOW, rules=())
+    again = shelf.recover(none, AGGREGATORS)
+    shelf.commit(again, [], everything=True)
+    [told] = shelf.recover(none, AGGREGATORS).advance((START + 200) * S)
+    assert told.reason == "rule_removed"
+
+
+def test_in_a_steady_state_readings_mark_nothing() -> None:
+    of = rules(*KINDS, interval=5)
+    run = Run(engine(of))
+    for second in range(0, 1000, 5):
+        run.engine.process(at(START + second, 30.0 + second % 7))
+    run.engine.changes()
+    for second in range(1000, 2000, 5):
+        run.engine.process(at(START + second, 30.0 + second % 7))
+    changes = run.engine.changes()
+    assert (changes.alarms, changes.gone, changes.shards) == ([], [], [])
+
+
+def test_alarms_go_on_where_readings_are_not_kept() -> None:
+    _, shelf = kept(SLOW, NOISY)
+    shelf.shards.clear()
+    shelf.log.clear()
+    again = shelf.recover(SLOW, AGGREGATORS)
+    [alert] = again.alerts()
+    assert (alert.state, alert.episode) == ("firing(warning)", 1)
+    again = Engine.restore(SLOW, AGGREGATORS, again.snapshot())  # a reload
+    assert brief(again.advance((START + 1000) * S)) == []
+    assert brief(again.process(at(START + 1000, 30.0))) == [(START + 1000, "cleared", None)]
+    again.advance((START + 30 * 86_400) * S)
+    assert list(again.alerts()) == []  # forgotten like any other
+
+
+def test_what_never_comes_back_is_forgotten_in_the_end() -> None:
+    quiet = [at(START + second, 30.0) for second in range(0, 100, 10)]
+    _, shelf = kept(SLOW, quiet)
+    shelf.shards.clear()
+    shelf.log.clear()
+    again = shelf.recover(SLOW, AGGREGATORS)
+    assert len(list(again.alerts())) == 1
+    again.advance((START + 8 * 86_400) * S)
+    assert list(again.alerts()) == []
+
+
+def test_a_series_that_was_forgotten_does_not_come_back() -> None:
+    of = replace(SLOW, forget=600 * S)
+    run, shelf = Run(engine(of)), Shelf()
+    for reading in (at(START, 30.0), at(START + 5000, 30.0, "cellar")):
+        run.engine.process(reading)
+        shelf.commit(run.engine, [reading])
+    again = shelf.recover(of, AGGREGATORS)
+    assert again.shards() == run.engine.shards()
+    assert [a.labels for a in again.alerts()] == [(("room", "cellar"),)]
+
+
+@pytest.mark.parametrize(
+    ("eaches", "apart"),
+    [
+        ([("room",)], True),
+        ([("floor", "room"), ("room",)], True),
+        ([("floor",)], False),
+        ([("room",), ("floor",)], False),
+        ([("room",), ()], False),
+        ([], True),  # no rule at all: nothing is shared
+    ],
+)
+def test_series_that_may_share_a_window_are_one_shard(eaches: Any, apart: bool) -> None:
+    sensor = Sensor("noise", labels=("floor", "room"))
+    of = Rules((sensor,), tuple(rule(LOUD[0], name=f"{i}", each=e) for i, e in enumerate(eaches)))
+    playing = engine(of)
+    for room in ("attic", "cellar"):
+        playing.process(
+            Reading("noise", (("floor", "1"), ("room", room)), START * S, 1.0, START * S)
+        )
+    names = {playing.shard_of("noise", (("floor", "1"), ("room", r))) for r in ("attic", "cellar")}
+    assert len(names) == 1 + apart
+    assert names <= set(playing.shards())
+
+
+def test_a_shard_weighs_what_its_windows_keep_and_one_that_is_no_more_nothing() -> None:
+    whole, _ = kept(SLOW, NOISY)
+    [name] = whole.shards()
+    assert whole.weight(name) == len(NOISY)
+    assert whole.save_shard("noise in the shed") == b""
+    assert whole.weight("noise in the shed") == 0
+
+
+def test_what_another_version_wrote_is_refused() -> None:
+    _, shelf = kept(SLOW, NOISY)
+    saved = shelf.saved()
+    with pytest.raises(ValueError, match="version 0"):
+        Engine.recover(SLOW, AGGREGATORS, saved._replace(state={**saved.state, "version": 0}))
+    old = codec.pack({**codec.unpack(saved.shards[0]), "version": 0})
+    with pytest.raises(ValueError, match="version 0"):
+        Engine.recover(SLOW, AGGREGATORS, saved._replace(shards=[old]))
