@@ -137,6 +137,12 @@ LATE = rules(rule(LOUD), lateness=10)
             id="what waited is not lost",
         ),
         pytest.param(
+            rules(rule(LOUD, after=60), lateness=10),
+            [at(0, 30.0, "hall"), 1, away(50), at(45, 30.0, arrived=51), 121],
+            [(110, "no_data", None), (110, "no-data raised", "warning")] * 2,
+            id="silence counts anew, also of who was met just after",
+        ),
+        pytest.param(
             QUICK,
             [at(0, 50.0), at(1, 30.0), missed(1)],
             [(0, "raised", "warning"), (1, "cleared", None)],

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from play import AGGREGATORS, S, at, brief, limit, rule, rules
+from shelf import Shelf
 
 from hushd.core.aggregation import Aggregation, Aggregator
 from hushd.core.engine import Engine
@@ -170,14 +171,21 @@ def test_a_window_index_that_raises_is_made_anew_when_it_can_be():
 
 
 @pytest.mark.parametrize("cut", [5, FAILURES - 1, FAILURES, FAILURES + 10, 110])
-def test_a_restored_engine_fares_as_the_one_it_came_from(superstitious, cut):
+@pytest.mark.parametrize("way", ["restored", "recovered"])
+def test_an_engine_fares_as_the_one_it_came_from(superstitious, way, cut):
     of = rules(rule(LOUD, measure="superstitious", count=1))
     story = [at(second, 13.0 if second < 100 else 50.0) for second in range(160)]
     whole, faults = playing(of, superstitious)
     told = [t for step in story for t in whole.process(step)]
     first, early = playing(of, superstitious)
-    parts = [t for step in story[:cut] for t in first.process(step)]
-    second = Engine.restore(of, {"superstitious": superstitious}, first.snapshot())
+    shelf, parts = Shelf(), []
+    for step in story[:cut]:
+        parts += first.process(step)
+        shelf.commit(first, [step])
+    if way == "restored":
+        second = Engine.restore(of, {"superstitious": superstitious}, first.snapshot())
+    else:
+        second = shelf.recover(of, {"superstitious": superstitious})
     second.on_fault = early.append
     parts += [t for step in story[cut:] for t in second.process(step)]
     assert (parts, early) == (told, faults)

@@ -233,10 +233,7 @@ class Alert(Alarm):
     def bear(self, at: int) -> None:
         """Let no silence be too long before now: the rules or the sensor may have changed."""
         if self._after is not None and not self.stale and self.link.online:
-            quiet_since = at - self._after
-            if quiet_since > self.quiet_since:
-                self.quiet_since = quiet_since
-                self.mark()
+            self.quiet_since = max(self.quiet_since, at - self._after)
 
     def change_rule(self, at: int) -> Sequence[Transition]:
         """Go on under changed limits: judged by them at once, no delay ends in the past."""
