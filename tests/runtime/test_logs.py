@@ -278,8 +278,20 @@ def test_the_quiet_one_says_nothing():
 LEVELS = {"debug", "info", "warning", "error"}
 #: verbs whose past does not end in -ed
 IRREGULAR = {
-    *("begun", "fell", "found", "given", "gone", "held", "hung", "left", "lost", "met"),
-    *("said", "sent", "set", "shut", "stuck", "taken", "told", "woke"),
+    *(
+        "begun",
+        "fell",
+        "forgotten",
+        "found",
+        "given",
+        "gone",
+        "held",
+        "hung",
+        "left",
+        "lost",
+        "met",
+    ),
+    *("said", "sent", "set", "shut", "slept", "stuck", "taken", "told", "woke"),
     "unreachable",  # no verb, but the word for it
 }
 

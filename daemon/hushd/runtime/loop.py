@@ -232,11 +232,10 @@ class Loop:
         if self._commit():
             self._recorded()
 
-    def _resume(self, span: int, why: str) -> None:
+    def _resume(self) -> None:
         """Go on after a while in which nothing could be heard: no delay has run in it."""
         now = self._clock.now()
         if now is not None:
-            self._log.warning(why, for_s=round(span / SECOND, 1))
             self._decide(self._engine.resumed(now, gap=False))
 
     def _decide(self, transitions: Sequence[Transition]) -> None:
@@ -305,9 +304,11 @@ class Loop:
         """Take in what the clock has to say."""
         match news:
             case Slept():
-                self._resume(news.span, "clock.slept")
+                self._log.warning("clock.slept", for_s=round(news.span / SECOND, 1))
+                self._resume()
             case Stalled():
-                self._resume(news.span, "clock.stalled")
+                self._log.warning("clock.stalled", for_s=round(news.span / SECOND, 1))
+                self._resume()
             case Stepped():
                 self._log.warning("clock.stepped", by_s=round(news.by / SECOND, 1))
             case Trusted(trusted=True):

@@ -303,7 +303,8 @@ class MqttSource:
 
     def _attend(self, client: paho.Client) -> None:
         five = self._connection.link.protocol == "5"
-        self._overflow.attend(client, self._filters, five=five)
+        if self._kept:  # a guest has nothing in a queue
+            self._overflow.attend(client, self._filters, five=five)
 
     def _settle(self, client: paho.Client) -> None:
         """Write down what the session holds, once the broker has answered everything."""

@@ -7,13 +7,14 @@ is never deleted but set aside, with a date, for a person to look at.
 import contextlib
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from hushd.runtime import database
 from hushd.runtime.ballast import Ballast
-from hushd.runtime.database import Database, NewerError, SpoiledError
+from hushd.runtime.database import Database, Glimpse, NewerError, SpoiledError
 from hushd.runtime.locking import InUseError, Lock
 from hushd.runtime.logs import Log
 
@@ -56,6 +57,7 @@ class StoreFile:
         database: None while there is none.
         trouble: Why there is none, or why it is not complete; "" while all is well.
         opened: What was found when it was last opened.
+        strange: Whether what was found then had not been seen in this process.
     """
 
     def __init__(self, path: Path, clock: str, log: Log) -> None:
@@ -63,6 +65,9 @@ class StoreFile:
         self.database: Database | None = None
         self.trouble = ""
         self.opened = Opened(fresh=True)
+        self.strange = False
+        self._run = uuid.uuid4().hex
+        self._seen: set[str] = set()  # runs whose file was read
         self._clock = clock
         self._log = log.bind(path=str(self.path))
         self._ballast = Ballast(self._beside("ballast"))
@@ -85,7 +90,7 @@ class StoreFile:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._lock = Lock(self._beside("lock"))
                 self._tidy_up(0)
-            found = self._sound()
+            found = self._with_room(self._sound)
         except InUseError as exc:
             raise StoreInUseError(
                 f"{self.path}: {exc} has it open\n"
@@ -115,9 +120,28 @@ class StoreFile:
             found.close()
             self._set_aside(f"clock-{kind}", f"its times are those of clock: {kind}")
             found = Database(self.path)
+        run = found.meta("run") or ""
         with found.transaction():
             found.note("kind", self._clock)
+            found.note("run", self._run)
+        self.strange = not found.fresh and run not in self._seen
+        self._seen.add(self._run)
         return found
+
+    def glimpse(self) -> Database | None:
+        """Return what is in a file that cannot be written, as far as it can be read."""
+        try:
+            found = Glimpse(self.path)
+        except (sqlite3.Error, OSError, SpoiledError, NewerError):
+            return None
+        if found.fresh or found.meta("kind") != self._clock:
+            found.close(tidy=False)
+            return None
+        return found
+
+    def saw(self, found: Database) -> None:
+        """Take note that a glimpse was gone on from: nothing in the file is strange."""
+        self._seen.add(found.meta("run") or "")
 
     def _set_aside(self, word: str, why: str) -> None:
         aside = database.set_aside(self.path, word)
@@ -134,15 +158,23 @@ class StoreFile:
         """
         if self.database is None:
             raise OSError(self.trouble)
-        try:
-            with self.database.transaction():
+        found = self.database
+
+        def act() -> T:
+            with found.transaction():
                 return action()
+
+        return self._with_room(act)
+
+    def _with_room(self, act: Callable[[], T]) -> T:
+        """Return what *act* does; should the disk be full, the ballast goes and it acts again."""
+        try:
+            return act()
         except sqlite3.Error as exc:
             if not (database.is_full(exc) and self._ballast.drop()):
                 raise
-        self._log.error("store.nearly_full", hint="the room that was put by is used up")
-        with self.database.transaction():
-            return action()
+        self._log.error("store.ballast_dropped", hint="the room that was put by is used up")
+        return act()
 
     def begin_anew(self, why: str) -> None:
         """Forget the engine, which cannot be had back, but not who is to be told of what.
@@ -162,7 +194,7 @@ class StoreFile:
         def forget() -> None:
             for table in ENGINE_TABLES:
                 execute(f"DELETE FROM {table}")  # noqa: S608  a name of ours
-            execute("DELETE FROM meta WHERE key <> 'kind'")
+            execute("DELETE FROM meta WHERE key NOT IN ('kind', 'run')")
 
         self.transact(forget)
         self.opened = Opened(fresh=True, set_aside=aside, why=why)
