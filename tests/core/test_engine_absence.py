@@ -253,3 +253,12 @@ def test_series_are_looked_for_no_earlier_than_now():
     assert playing.series == 1
     playing.advance(10 * HOUR * S)
     assert playing.series == 0
+
+
+def test_after_a_sleep_silence_counts_a_little_later():
+    """What connects the sensors has to wake up, too."""
+    playing = engine(DEAD)
+    playing.process(at(0, 30.0))
+    playing.resumed(1000 * S, gap=False, grace=60 * S)
+    assert playing.advance(1119 * S) == []
+    assert brief(playing.advance(1120 * S))[0] == (1120, "no_data", None)

@@ -182,12 +182,15 @@ class Engine(Keeper):
                 self._schedule(alarm)
         return told + in_order(more)
 
-    def resumed(self, now: int, *, gap: bool, tolerance: int = 3600 * SECOND) -> list[Transition]:
+    def resumed(
+        self, now: int, *, gap: bool, tolerance: int = 3600 * SECOND, grace: int = 0
+    ) -> list[Transition]:
         """Go on at *now* after a time in which nothing was heard, judged or told.
 
         No deadline falls into it, no delay counts it, silence and counts start over, and windows
         are looked at as age has left them.  With a *gap* readings are missing, as in `lost`.
-        What was about to be raised is dropped after more than *tolerance*.
+        What was about to be raised is dropped after more than *tolerance*; silence counts from
+        *grace* later on, as what connects the sensors may take that long to come back, too.
         """
         told: Told = []
         was = self.now
@@ -203,7 +206,7 @@ class Engine(Keeper):
         self._refilling = False
         self._sweep_at = None if sweep_at is None else max(sweep_at, now)
         link = self._link
-        link.since = link.back = now
+        link.since, link.back = now, now + grace
         if gap:
             link.lost = now
         for alarm in self._alarms.values():
@@ -211,7 +214,7 @@ class Engine(Keeper):
             if isinstance(alarm, Alert):
                 behind = self._behind(alarm)
                 alarm.catch_up(behind)
-                alarm.restart_silence(now)
+                alarm.restart_silence(link.back)
                 alarm.skip(was - behind, now - behind, tolerance)
                 if gap:
                     alarm.lose()

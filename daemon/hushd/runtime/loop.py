@@ -46,6 +46,7 @@ NAP = 1.0  # seconds between looks at the workers and the source
 SMALL = 8  # messages; after a batch of fewer the loop waits a little for more to come
 COALESCE = 0.002  # seconds; measured in mqtt.md: a third of the CPU at 10,000 messages/s
 RING = 10_000  # messages on their way that are known when they come again, where nobody says
+GRACE = 60 * SECOND  # after a sleep, before silence counts: others have to wake up, too
 REPORT = 60.0  # seconds between reports of what the engine rejected
 
 
@@ -236,7 +237,7 @@ class Loop:
         """Go on after a while in which nothing could be heard: no delay has run in it."""
         now = self._clock.now()
         if now is not None:
-            self._decide(self._engine.resumed(now, gap=False))
+            self._decide(self._engine.resumed(now, gap=False, grace=GRACE))
 
     def _decide(self, transitions: Sequence[Transition]) -> None:
         """Commit at once if somebody is to hear of something, else when it is time."""
