@@ -30,6 +30,7 @@ RULES = rules(
     rule(limit("critical", "above", 90.0), name="shock", measure="last", after=10),
     interval=1,
 )
+SPAN, COUNT = 30 * SECOND, 20  # of the longest windows among these
 
 
 class Place:
@@ -130,10 +131,11 @@ def windows(playing: Engine) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for alert in playing.alerts():
         log = alert.pool.save()["log"]
-        found[alert.pool.key] = (
-            codec.unpack_steps(log["stamps"]),
-            codec.unpack_values(log["values"]),
-        )
+        stamps = codec.unpack_steps(log["stamps"])
+        values = codec.unpack_values(log["values"])
+        recent = sum(at > playing.now - SPAN for at in stamps)  # type: ignore[operator]  # it ran
+        counts = max(recent, COUNT)  # what is older goes when a chunk is full, sooner or later
+        found[alert.pool.key] = stamps[-counts:], values[-counts:]
         found[f"{alert.rule} {alert.labels}"] = (alert.state, alert.episode, alert.stale)
     return found
 
