@@ -1,6 +1,5 @@
 """The log and its windows, against recomputing everything from scratch."""
 
-import json
 import math
 import random
 import statistics
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushd.core import codec
 from hushd.core.aggregation import Aggregation
 from hushd.core.columns import SECOND
 from hushd.core.heap_median import HeapMedian
@@ -185,7 +185,7 @@ class Play:
                     for r, c in zip(self.slow.readings[gone:], covers, strict=True)
                 ]
             case "restore":
-                data = json.loads(json.dumps(self.log.snapshot(), allow_nan=False))
+                data = codec.unpack(codec.pack(self.log.snapshot()))
                 specs = {
                     key: (how, WANTS.get(how, "value"), span, count)
                     for key, (how, span, count, _) in self.views.items()
