@@ -98,7 +98,7 @@ demo:
 
 bench: mosquitto
 	$(call ready,bench,-e . --group bench)
-	@for script in 'windows.py' 'pipeline.py --live'; do \
+	@for script in windows.py 'pipeline.py --live' restore.py writes.py; do \
 		echo "== $$script"; $(PYTHON) benchmarks/$$script $(ARGS) || exit 1; \
 	done
 
