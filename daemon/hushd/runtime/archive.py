@@ -4,8 +4,8 @@ A reading is first written into the log, one row for each commit.  A shard, whic
 sensor's series that share windows, with these windows, has a row as of some commit: what
 the log has of it since is read into it again after a restart.  So that the log does not grow
 for ever, the shards that rest on its oldest rows are written anew now and then, and those
-rows go.  A shard is written again at most once while the log takes in a quarter of all
-readings that windows hold: five times what came is written at the worst, at any rate.
+rows go.  A shard is written again at most once while the log takes in a tenth of all
+readings that windows hold: of each reading that comes, ten are written again at the worst.
 
 The log also has the marks of messages of QoS 1, for the ring that knows repetitions.
 
@@ -35,9 +35,9 @@ from hushd.runtime.packing import (
 )
 from hushd.runtime.redelivery import Mark
 
-FEW = 50_000  # readings that the log may hold however little windows hold: 0.1 s of a restart
+FEW = 50_000  # readings that the log may hold however little windows hold: half a second of a start
 AT_ONCE = 5_000  # readings in shards that are folded with one commit
-SHARE = 4  # the log may hold one in so many of the readings that windows hold
+SHARE = 10  # the log may hold one in so many of the readings that windows hold
 PACE = 2 * SHARE  # readings folded for each that came, at most: twice what it takes on average
 
 
