@@ -200,6 +200,19 @@ def test_an_idle_second_writes_nothing(tmp_path):
     assert wal.read_bytes() == before
 
 
+def test_time_alone_is_kept_once_a_minute_so_that_idleness_is_no_absence(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    place.step()
+    monkeypatch.setattr(ledger, "SELDOM", 0.0)
+    assert place.ledger.wait() is None  # no time has passed
+    place.engine.advance(BEGAN + 90 * SECOND)
+    assert place.ledger.wait() == 0
+    place.ledger.commit()
+    assert place.ledger.wait() is None
+    place.crash()
+    assert place.engine.now == BEGAN + 90 * SECOND
+
+
 # -- when a commit is due -----------------------------------------------------------------
 
 
@@ -294,11 +307,13 @@ def test_what_is_settled_waits_no_more_and_what_somebody_knows_is_kept(told):
     assert place.ledger.told("mail") == {}
 
 
-def test_what_waits_is_only_what_waited_before_the_start(told):
+def test_who_was_taken_out_and_is_back_has_all_that_waits(told):
     place, transitions, kept = told
     place.crash()
-    place.ledger.commit((), [("mail", transitions[0])])
+    kept += place.ledger.commit((), [("mail", transitions[0])])
+    place.ledger.claim(kept[-1])  # by one who hung, and may have told it
     assert [row for row, *_ in left(place)] == kept
+    assert [unsure for *_, unsure in left(place)] == [False] * 4 + [True]
 
 
 def test_what_is_never_told_can_be_seen_and_waits_no_more(told):

@@ -35,7 +35,7 @@ from hushd.runtime.store import NOWHERE, Alert, HeldError, Letter, Untold
 from hushd.runtime.storefile import Opened, StoreError, StoreFile
 
 READINGS = 500  # that wait for a commit; then it is due at once
-SELDOM = 60.0  # seconds; how often `alerts-only` keeps what is no alert
+SELDOM = 60.0  # seconds; how often is kept what no reading and no alert asks for: the time
 LATELY = 1000  # transitions and gaps that are remembered while nothing can be kept
 GAPS = 1000  # that the file remembers
 CHEAP = 100_000  # readings in shards that are folded at the end, for a fast start
@@ -110,7 +110,8 @@ class Ledger:
         self._missed: deque[Transition] = deque(maxlen=LATELY)  # by the journal
         self._troubles: bytes | None = None
         self._pending_since: float | None = None
-        self._written = 0.0
+        self._written = time.monotonic()
+        self._written_now: int | None = None  # engine time then
         try:
             self._begin()
         except StoreError:
@@ -243,6 +244,8 @@ class Ledger:
                 return None if held or self._pending_since is None else 0.0
             if self._anew and self._engine is not None:
                 return 0.0
+            if self._is_old():
+                return 0.0
             if self._pending_since is None:
                 return None
             if (
@@ -293,9 +296,15 @@ class Ledger:
         """Say whether there is something to write beside what is handed over."""
         if self._gaps or (self._anew and self._engine is not None):
             return True
-        if self._keeps_windows:
-            return bool(self._readings or self._marks)
-        return self._pending_since is not None and time.monotonic() - self._written >= SELDOM
+        if self._keeps_windows and (self._readings or self._marks):
+            return True
+        return self._is_old()
+
+    def _is_old(self) -> bool:
+        """Say whether time has gone on for so long that a restart would take it for an absence."""
+        if self._engine is None or time.monotonic() - self._written < SELDOM:
+            return False
+        return self._engine.now != self._written_now
 
     def _write(
         self,
@@ -336,6 +345,7 @@ class Ledger:
         self._anew = self._anew and engine is None
         self._readings.clear()
         self._written = time.monotonic()
+        self._written_now = None if engine is None else engine.now
         return rows
 
     def gap(self, at: int, why: str) -> None:
