@@ -66,7 +66,6 @@ class MemoryStore(VolatileStore):
         super().__init__()
         self.disk = disk
         self._wall = wall
-        self._inherited = disk.last
         for row in disk.outbox.values():
             row.unsure, row.sending = row.unsure or row.sending, False
 
@@ -84,11 +83,11 @@ class MemoryStore(VolatileStore):
         return dict(self.disk.told.get(notifier, {}))
 
     def untold(self, notifier: str) -> list[Untold]:
-        """Return what the last process left."""
+        """Return what waits."""
         return [
-            Untold(number, row.transition, row.since, row.attempts, row.unsure)
+            Untold(number, row.transition, row.since, row.attempts, row.sending or row.unsure)
             for number, row in sorted(self.disk.outbox.items())
-            if row.notifier == notifier and number <= self._inherited
+            if row.notifier == notifier
         ]
 
     def claim(self, row: int) -> None:

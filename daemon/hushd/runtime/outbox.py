@@ -31,8 +31,7 @@ class Outbox:
         self._execute = database.execute
         self._journal = self._newest("journal")
         self._dead = self._newest("dead")
-        self._inherited = self._newest("outbox")  # up to here, from before the start
-        self.next = max(first, self._inherited + 1)
+        self.next = max(first, self._newest("outbox") + 1)
 
     def wake(self) -> None:
         """Take what was being sent when the last process ended for what may have arrived."""
@@ -69,11 +68,11 @@ class Outbox:
         }
 
     def untold(self, notifier: str) -> list[Untold]:
-        """Return what waited for *notifier* before the start, oldest first."""
+        """Return what waits for *notifier*, whom nobody works for yet, oldest first."""
         found = self._execute(
-            "SELECT outbox.id, data, since, attempts, unsure FROM outbox JOIN journal"
-            " ON journal.id = journal WHERE notifier = ? AND outbox.id <= ? ORDER BY outbox.id",
-            (notifier, self._inherited),
+            "SELECT outbox.id, data, since, attempts, sending OR unsure FROM outbox JOIN journal"
+            " ON journal.id = journal WHERE notifier = ? ORDER BY outbox.id",
+            (notifier,),
         )
         return [
             Untold(row, Transition.load(json.loads(data)), since, attempts, bool(unsure))

@@ -93,10 +93,10 @@ class Store(Protocol):
     # -- called by the workers ---------------------------------------------------------
 
     def told(self, notifier: str) -> dict[Alert, Told]:
-        """Return what *notifier* was told before the process started."""
+        """Return what *notifier* was told before anybody here worked for it."""
 
     def untold(self, notifier: str) -> list[Untold]:
-        """Return what waited for *notifier* before the process started, oldest first."""
+        """Return what waits for *notifier*, whom nobody here works for yet, oldest first."""
 
     def claim(self, row: int) -> None:
         """Keep that this is about to be sent: should the process end now, that is not sure."""
