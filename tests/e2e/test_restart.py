@@ -1,5 +1,6 @@
 """The plug is pulled: what was kept, what is told afterwards, and what is told twice."""
 
+import signal
 import sqlite3
 from time import sleep
 
@@ -154,3 +155,54 @@ def test_a_second_daemon_leaves_the_store_to_the_first(mosquitto, run, receiver)
     second.child.communicate(timeout=15)
     assert second.child.returncode == 69
     assert second.logged("store.in_use")
+
+
+def test_what_waits_in_a_store_that_cannot_be_opened_is_told_when_it_can(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    receiver.status = 503
+    daemon = run(config(broker, receiver))
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: receiver.refused)
+    daemon.kill()
+    receiver.status = 200
+    tool = sqlite3.connect(daemon.folder / "hushd.db", isolation_level=None)
+    tool.execute("PRAGMA locking_mode = EXCLUSIVE")
+    tool.execute("BEGIN EXCLUSIVE")
+    daemon = run(config(broker, receiver) + "internal: {notify: [desk]}\n")
+    daemon.wait_for("store.failed")
+    daemon.wait_for("mqtt.connected", session="kept")
+    assert kinds(receiver) == []
+    tool.execute("ROLLBACK")
+    tool.close()
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    (note,) = (note for note in receiver.notes if note["alert"]["rule"] == "loud")
+    assert note["possible_duplicate"]
+    eventually(
+        lambda: any(n["alert"]["labels"] == {"gap": "store"} for n in receiver.notes),
+        what=str(receiver.notes),
+    )
+    (aside,) = daemon.folder.glob("hushd.db.corrupt.*")
+    assert daemon.logged("store.set_aside", to=str(aside))
+
+
+def test_who_was_taken_out_while_something_waited_hears_of_it_when_he_is_back(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    receiver.status = 503
+    text = config(broker, receiver)
+    daemon = run(text)
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: receiver.refused)
+    without = [line for line in text.splitlines() if "webhook" not in line]
+    daemon.config.write_text("\n".join(without).replace("[desk, evidence]", "[evidence]"))
+    daemon.child.send_signal(signal.SIGHUP)
+    daemon.wait_for("notifier.left_untold", notifier="desk")
+    receiver.status = 200
+    daemon.config.write_text(text)
+    daemon.child.send_signal(signal.SIGHUP)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])

@@ -162,3 +162,23 @@ def test_a_doubt_goes_with_what_is_given_up():
     one.give_up(errand, "no")
     assert Settled((1,), (ALERT, Told(0, None, 1))) in one.deeds()
     assert one.open == []
+
+
+def test_what_another_process_left_is_taken_on_where_nothing_is_known_since():
+    one = errands(waiting(5, "critical", 2), told={OTHER: Told(3, "warning")})
+    third = ("too-loud", (("room", "103"),))
+    one.adopt(
+        {OTHER: Told(9, "critical"), third: Told(4, "warning")},
+        [waiting(1, "warning"), waiting(2, room="102"), waiting(3, room="103", episode=4)],
+    )
+    assert [left.row for left in one.waiting] == [5, 3]
+    assert one.told == {OTHER: Told(3, "warning"), third: Told(4, "warning")}
+    one.done(one.next())
+    errand = one.next()
+    assert (errand.kind, errand.waiting.row) == ("cleared", 3)
+
+
+def test_evidence_is_taken_on_whole():
+    one = errands(waiting(5, "critical", 2), every=True)
+    one.adopt({}, [waiting(1, "warning"), waiting(2, room="102")])
+    assert [left.row for left in one.waiting] == [5, 1, 2]

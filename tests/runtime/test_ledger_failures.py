@@ -15,7 +15,9 @@ import pytest
 from kept import Place, ids, never_stopped, windows
 
 from hushd.config.records import Store as Settings
-from hushd.runtime import storefile
+from hushd.core.reconcile import Told
+from hushd.runtime import database, storefile
+from hushd.runtime.database import Database, Glimpse
 from hushd.runtime.ledger import Ledger
 from hushd.runtime.logs import Quiet
 from hushd.runtime.store import HeldError
@@ -240,6 +242,164 @@ def test_a_disk_that_can_only_be_read_is_said_and_tried_again(tmp_path, mounted)
     come_back(place)
     assert_all_is_there(place)
     place.ledger.close()
+
+
+# -- what could be read at the start, or could not -----------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Wait for no lock."""
+    monkeypatch.setattr(database, "BUSY_MS", 50)
+
+
+@pytest.fixture
+def unwritable(monkeypatch):
+    """Return a function that lets no file be opened for writing, or lets it be again."""
+    prepare = Database._prepare
+
+    def switch(to: bool) -> None:
+        def refuse(_: Database) -> None:
+            raise OSError("Read-only file system")
+
+        monkeypatch.setattr(Database, "_prepare", refuse if to else prepare)
+
+    return switch
+
+
+def left(place):
+    return ids(u.transition for u in place.ledger.untold("phone"))
+
+
+def again(place):
+    """Return the place after a crash, with what it told before."""
+    told = place.told
+    place.crash()
+    place.told = told
+    return place
+
+
+@pytest.mark.parametrize("orderly", [True, False])
+def test_what_can_be_read_is_gone_on_from(tmp_path, unwritable, orderly):
+    place = Place(tmp_path)
+    go_on(place, 60)
+    waits = left(place)
+    assert waits
+    if orderly:
+        place.ledger.close()
+    unwritable(True)
+    again(place)
+    assert place.ledger.trouble
+    assert (place.at, left(place)) == (60, waits)
+    assert windows(place.engine) == windows(never_stopped(60)[0])
+    go_on(place, 15)
+    unwritable(False)
+    come_back(place)
+    assert not place.ledger.strange
+    go_on(place)
+    assert_all_is_there(place)
+
+
+def test_a_crash_before_it_could_be_written_costs_nothing_that_was(tmp_path, unwritable):
+    place = Place(tmp_path)
+    go_on(place, 60)
+    waits = left(place)
+    unwritable(True)
+    again(place)
+    go_on(place)
+    unwritable(False)
+    again(place)
+    assert (place.at, left(place)) == (60, waits)
+
+
+def test_an_engine_that_cannot_be_had_back_from_it_is_not_overwritten(
+    tmp_path, unwritable, monkeypatch
+):
+    place = Place(tmp_path)
+    go_on(place, 60)
+    waits = left(place)
+    unwritable(True)
+    with monkeypatch.context() as patch:
+        patch.setattr("hushd.core.engine.Engine.recover", lambda *_: 1 / 0)
+        again(place)
+    assert (place.left.engine, place.at, left(place)) == (None, 0, [])
+    unwritable(False)
+    place.ledger._file._retry_at = 0.0
+    assert place.ledger.watch()
+    assert place.ledger.strange
+    assert left(place) == waits
+
+
+def test_what_could_not_be_read_is_set_aside_and_what_waits_in_it_is_there_to_be_told(
+    tmp_path, impatient
+):
+    place = Place(tmp_path)
+    go_on(place, 60)
+    waits = left(place)
+    place.ledger.settle("phone", [], (("loud", ()), Told(7, "warning")))
+    place.ledger.close()
+    tool = sqlite3.connect(tmp_path / "hushd.db", isolation_level=None)
+    tool.execute("PRAGMA locking_mode = EXCLUSIVE")
+    tool.execute("BEGIN EXCLUSIVE")
+    again(place)
+    assert (place.left.engine, left(place), place.ledger.told("phone")) == (None, [], {})
+    tool.execute("ROLLBACK")
+    tool.close()
+    place.ledger._file._retry_at = 0.0
+    assert place.ledger.watch()
+    assert place.ledger.strange
+    assert all(untold.unsure for untold in place.ledger.untold("phone"))
+    assert left(place) == waits
+    assert place.ledger.told("phone") == {("loud", ()): Told(7, "warning")}
+    aside = place.ledger.opened.set_aside
+    assert aside is not None
+    assert aside.name in place.ledger.opened.damage
+    raw = sqlite3.connect(aside)
+    assert raw.execute("SELECT count(*) FROM shard").fetchone()[0] > 0
+    raw.close()
+    place.ledger.commit()
+    place.ledger._file.fail(OSError("the disk fails"))
+    place.ledger._file._retry_at = 0.0
+    assert place.ledger.watch()
+    assert not place.ledger.strange  # now it is our own
+
+
+@needs_root
+@pytest.mark.parametrize("size", ["1m", "24m"])  # without ballast, and with
+def test_a_disk_that_is_full_at_the_start(mounted, size):
+    disk = mounted("-t", "tmpfs", "-o", f"size={size}", "tmpfs")
+    place = Place(disk)
+    go_on(place, 60)
+    waits = left(place)
+    place.ledger.close()
+    filler = fill(disk)
+    again(place)
+    assert bool(place.ledger.trouble) is (size == "1m")
+    assert (place.at, left(place)) == (60, waits)
+    go_on(place, 5)
+    filler.unlink()
+    if place.ledger.trouble:
+        come_back(place)
+    assert_all_is_there(place)
+
+
+def test_a_glimpse_waits_for_no_lock_and_makes_no_database(tmp_path, impatient):
+    path = tmp_path / "hushd.db"
+    made = Database(path)
+    with made.transaction():
+        made.note("key", "value")
+    assert Glimpse(path).meta("key") == "value"
+    made.close()
+    assert Glimpse(path).meta("key") == "value"
+    tool = sqlite3.connect(path, isolation_level=None)
+    tool.execute("PRAGMA locking_mode = EXCLUSIVE")
+    tool.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        Glimpse(path)
+    tool.close()
+    with pytest.raises(sqlite3.OperationalError):
+        Glimpse(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
 
 
 # -- what fails while it runs -------------------------------------------------------------

@@ -280,13 +280,21 @@ class Daemon:
         """
         self._broker.watch()
         if self._store.watch():
-            self._delivery.rekeep()
+            self._rekeep()
         now = time.monotonic()
         if self._broker.alive and now - self._told_systemd >= (
             self._manager.beat_s or STATUS_EVERY
         ):
             self._told_systemd = now
             self._manager.beat(self._line())
+
+    def _rekeep(self) -> None:
+        """Let the store, which is there again, keep all there is."""
+        store = self._store
+        strange = isinstance(store, Ledger) and store.strange
+        self._delivery.rekeep(adopt=strange)
+        if isinstance(store, Ledger) and strange:
+            self._miss("store", store.opened.damage)
 
     def _look_at_ourselves(self) -> list[Transition]:
         """Return which troubles of our own began or ended."""

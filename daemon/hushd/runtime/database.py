@@ -116,6 +116,17 @@ class Database:
             "temp_store = MEMORY",
         ):
             ask(f"PRAGMA {pragma}")
+        version = self._check()
+        (mode,) = ask("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise OSError(f"it cannot have a write-ahead log ({mode}): is it on a network drive?")
+        migrate(self._connection, version)
+        with self.transaction():
+            pass  # shows whether it may be written at all
+
+    def _check(self) -> int:
+        """Make sure that it is a sound file of ours; return the version of its tables."""
+        ask = self.execute
         (version,) = ask("PRAGMA user_version").fetchone()
         (application,) = ask("PRAGMA application_id").fetchone()
         (tables,) = ask("SELECT count(*) FROM sqlite_master").fetchone()
@@ -127,12 +138,7 @@ class Database:
         (found,) = ask("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise SpoiledError(f"it is damaged: {found}"[:300])
-        (mode,) = ask("PRAGMA journal_mode = WAL").fetchone()
-        if mode != "wal":
-            raise OSError(f"it cannot have a write-ahead log ({mode}): is it on a network drive?")
-        migrate(self._connection, version)
-        with self.transaction():
-            pass  # shows whether it may be written at all
+        return int(version)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -185,6 +191,50 @@ class Database:
                 self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
+
+
+class Glimpse(Database):
+    """What is in a file that cannot be written, in memory: nobody keeps what changes here."""
+
+    def __init__(self, path: Path) -> None:
+        """Read it, with what its write-ahead log holds.
+
+        Raises:
+            SpoiledError: it is damaged, or not ours.
+            NewerError: it is of a later version.
+            sqlite3.Error, OSError: it cannot be read here and now.
+        """
+        self.path = path
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
+        self.execute = self._connection.execute
+        try:
+            try:
+                self._read("mode=ro")
+            except sqlite3.Error as exc:
+                # a file that was closed in order has no log, and there may be no room for one
+                log = path.with_name(f"{path.name}-wal")
+                if _code(exc) == sqlite3.SQLITE_BUSY or (log.exists() and log.stat().st_size):
+                    raise
+                self._read("mode=ro&immutable=1")
+            migrate(self._connection, self._check())
+        except BaseException:
+            self._connection.close()
+            raise
+        self._identity = _identity(path)
+
+    def _read(self, how: str) -> None:
+        source = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{how}",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_MS / 1000,
+        )
+        with contextlib.closing(source):
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master")  # where it is locked: a copy waits
+            source.backup(self._connection)
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
@@ -250,12 +300,15 @@ def spoils(exc: Exception) -> bool:
 
 def is_full(exc: Exception) -> bool:
     """Say whether an error means that there is no room."""
-    return _code(exc) == sqlite3.SQLITE_FULL
+    shared = getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE
+    return shared or _code(exc) == sqlite3.SQLITE_FULL  # the file to be shared is the first
 
 
 def reason(exc: Exception) -> str:
     """Return what an error means, for who has to put it right."""
     said = exc.strerror or str(exc) if isinstance(exc, OSError) else str(exc)
+    if is_full(exc):
+        return REASONS[sqlite3.SQLITE_FULL]
     return REASONS.get(_code(exc), said or type(exc).__name__)
 
 

@@ -104,10 +104,14 @@ class Delivery:
         for name, part in parts.items():
             self._workers[name].add(part)
 
-    def rekeep(self) -> None:
-        """Let the store, which had failed, keep all that waits and all that is known."""
+    def rekeep(self, *, adopt: bool = False) -> None:
+        """Let the store, which had failed, keep all that waits and all that is known.
+
+        Args:
+            adopt: What waits in the store, and is not known here, is told, too.
+        """
         for worker in (*self._workers.values(), *self._leaving):
-            worker.rekeep()
+            worker.rekeep(adopt=adopt)
 
     def watch(self) -> None:
         """Look after the workers; called by the loop now and then."""

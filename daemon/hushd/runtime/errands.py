@@ -140,6 +140,14 @@ class Errands:
         self._waiting.append(waiting)
         self._alerts[waiting.alert] += 1
 
+    def adopt(self, told: dict[Alert, Told], waiting: Iterable[Waiting]) -> None:
+        """Take on what another process has left, unless something is known of the alert since."""
+        known = self._told.keys() | self._alerts.keys()
+        self._told = {alert: told[alert] for alert in told.keys() - known} | self._told
+        for one in waiting:
+            if self._every or one.alert not in known:
+                self.add(one)
+
     def next(self) -> Errand | None:
         """Return what to tell now, or None; drops what needs no telling.
 

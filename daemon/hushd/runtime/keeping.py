@@ -53,10 +53,8 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
     away = clock.resume(left.clock or {})
     engine, now = left.engine, clock.now()
     owed: Sequence[Transition] = ()
-    damage = ""
-    opened = ledger.opened
-    if opened.set_aside is not None:
-        damage = f"{opened.why}; it was set aside as {opened.set_aside.name}"
+    damage = ledger.opened.damage
+    if damage:
         ledger.gap(now or 0, damage)
     if engine is None:
         engine = Engine(config.rules, config.catalog.aggregators)

@@ -27,6 +27,7 @@ from hushd.core.rules import Rules
 from hushd.core.transitions import Transition
 from hushd.runtime import database
 from hushd.runtime.archive import Archive, Statement
+from hushd.runtime.database import Database
 from hushd.runtime.logs import Log
 from hushd.runtime.messages import Message
 from hushd.runtime.outbox import Outbox
@@ -96,6 +97,7 @@ class Ledger:
         self._inbox = inbox
         self._stamp = stamp
         self._file = StoreFile(path, clock, log)
+        self._glimpse: Database | None = None  # of a file that could not be written at the start
         self._log = log
         self._mutex = threading.RLock()
         self._closed = False
@@ -123,15 +125,27 @@ class Ledger:
                 self.close()
                 hint = "store: {required: true} says that hushd is not to run without"
                 raise StoreError(f"{self.trouble}\n  hint: {hint}") from exc
+            self._read_only()
 
     def _begin(self) -> None:
         """Open the file, and see what is in it."""
         found = self._file.open()
+        self._glimpse = None
+        self._look_into(found)
+        self._anew = True
+        self._readings.clear()
+
+    def _read_only(self) -> None:
+        """See what is in a file that cannot be written: what was told is not to be told anew."""
+        found = self._file.glimpse()
+        if found is not None:
+            self._look_into(found)
+            self._glimpse = found
+
+    def _look_into(self, found: Database) -> None:
         first = 1 if self._outbox is None else self._outbox.next
         self._outbox = Outbox(found, first)
         self._archive = Archive(found, 2 * self._inbox, windows=self._keeps_windows)
-        self._anew = True
-        self._readings.clear()
 
     # -- how it fares ------------------------------------------------------------------
 
@@ -144,6 +158,11 @@ class Ledger:
     def opened(self) -> Opened:
         """What was found in the file when it was last opened."""
         return self._file.opened
+
+    @property
+    def strange(self) -> bool:
+        """Whether what was found then is not known here: others wait in it, too."""
+        return self._file.strange
 
     @property
     def path(self) -> Path:
@@ -165,11 +184,11 @@ class Ledger:
         with self._mutex:
             found = self._file.database
             if found is None or self._outbox is None:
-                return Recovered()
+                return self._recover_glimpse(rules, aggregators)
             try:
                 self._file.transact(self._outbox.wake)
                 try:
-                    return self._read(rules, aggregators)
+                    return self._read(found, rules, aggregators)
                 except sqlite3.Error:
                     raise
                 except Exception as exc:  # noqa: BLE001  whatever it is, the daemon must start
@@ -178,12 +197,28 @@ class Ledger:
                     self._archive = Archive(found, 2 * self._inbox, windows=self._keeps_windows)
             except (sqlite3.Error, OSError) as exc:
                 self._file.fail(exc)
+                self._read_only()
+                return self._recover_glimpse(rules, aggregators)
             return Recovered()
 
-    def _read(self, rules: Rules, aggregators: Mapping[str, Aggregator]) -> Recovered:
-        found = self._file.database
-        if found is None:
+    def _recover_glimpse(self, rules: Rules, aggregators: Mapping[str, Aggregator]) -> Recovered:
+        """Return what is in a file that cannot be written; one day all is written anew."""
+        glimpse = self._glimpse
+        if glimpse is None:
             return Recovered()
+        try:
+            Outbox(glimpse).wake()
+            left = self._read(glimpse, rules, aggregators)
+        except Exception as exc:  # noqa: BLE001  whatever it is, the daemon must start
+            self._log.error("store.ignored", error=f"{type(exc).__name__}: {exc}"[:300])
+            self._glimpse = None  # the file is looked into again when it can be written
+            return Recovered()
+        self._anew = True
+        return left
+
+    def _read(
+        self, found: Database, rules: Rules, aggregators: Mapping[str, Aggregator]
+    ) -> Recovered:
         engine = self._archive.recover(rules, aggregators)
         clock = found.meta("clock")
         gaps = found.execute("SELECT at, wall, why FROM gap ORDER BY id")
@@ -198,6 +233,7 @@ class Ledger:
             self._anew = not self._archive.follows(rules)
             self._recovered = engine
         self._troubles = left.troubles
+        self._file.saw(found)
         return left
 
     def mind(self, engine: Engine) -> None:
@@ -366,7 +402,8 @@ class Ledger:
 
         Then `keep` is due for every notifier, and after that a commit, which writes all there
         is to know of the engine.  Only when that went well is the trouble over: a process
-        that ends in between has told too much, but nothing too little.
+        that ends in between has told too much, but nothing too little.  Is the file `strange`,
+        a copy of it was set aside, and what waits in it is to be told.
         """
         with self._mutex:
             if self._closed or not self._file.missing():
@@ -375,6 +412,9 @@ class Ledger:
                 self._begin()
                 if self._outbox is not None:
                     self._file.transact(self._outbox.doubt)
+                if self._file.strange and self._file.database is not None:
+                    self._file.begin_anew("it is not the file that hushd began with")
+                    self._look_into(self._file.database)
             except (sqlite3.Error, OSError, StoreError) as exc:
                 self._file.fail(exc)
                 return False
@@ -401,12 +441,12 @@ class Ledger:
     # -- called by the workers ---------------------------------------------------------
 
     def told(self, notifier: str) -> dict[Alert, Told]:
-        """Return what *notifier* was told before the process started."""
-        return self._do(lambda outbox: outbox.told(notifier), {})
+        """Return what *notifier* was told before anybody here worked for it."""
+        return self._ask(lambda outbox: outbox.told(notifier), {})
 
     def untold(self, notifier: str) -> list[Untold]:
-        """Return what waited for *notifier* before the process started, oldest first."""
-        return self._do(lambda outbox: outbox.untold(notifier), [])
+        """Return what waits for *notifier*, whom nobody here works for yet, oldest first."""
+        return self._ask(lambda outbox: outbox.untold(notifier), [])
 
     def claim(self, row: int) -> None:
         """Keep that this is about to be sent: should the process end now, that is not sure."""
@@ -440,6 +480,13 @@ class Ledger:
         """Keep all that waits for *notifier* and all it knows, in place of what was there."""
         nowhere = [NOWHERE] * len(letters)
         return self._do(lambda outbox: outbox.keep(notifier, letters, told), nowhere)
+
+    def _ask(self, question: Callable[[Outbox], T], instead: T) -> T:
+        """Return the answer, from what could be read if nothing can be written."""
+        with self._mutex:
+            if self._glimpse is not None and self._outbox is not None:
+                return question(self._outbox)
+            return self._do(question, instead)
 
     def _do(self, action: Callable[[Outbox], T], instead: T) -> T:
         """Return what *action* does in a transaction of its own; *instead* where that fails."""

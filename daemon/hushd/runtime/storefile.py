@@ -44,6 +44,12 @@ class Opened(NamedTuple):
     set_aside: Path | None = None  # what could not be used, under its new name
     why: str = ""  # it could not
 
+    @property
+    def damage(self) -> str:
+        """What befell the file, for people; "" where all is well."""
+        aside = "" if self.set_aside is None else f"; it was set aside as {self.set_aside.name}"
+        return f"{self.why}{aside}"
+
 
 class StoreFile:
     """A database that comes and goes.
@@ -57,7 +63,7 @@ class StoreFile:
         database: None while there is none.
         trouble: Why there is none, or why it is not complete; "" while all is well.
         opened: What was found when it was last opened.
-        strange: Whether what was found then had not been seen in this process.
+        strange: Whether there was something in it then that this process does not know.
     """
 
     def __init__(self, path: Path, clock: str, log: Log) -> None:
@@ -67,7 +73,7 @@ class StoreFile:
         self.opened = Opened(fresh=True)
         self.strange = False
         self._run = uuid.uuid4().hex
-        self._seen: set[str] = set()  # runs whose file was read
+        self._seen: set[str] = set()  # what processes wrote it last, when all in it was known
         self._clock = clock
         self._log = log.bind(path=str(self.path))
         self._ballast = Ballast(self._beside("ballast"))
@@ -125,7 +131,6 @@ class StoreFile:
             found.note("kind", self._clock)
             found.note("run", self._run)
         self.strange = not found.fresh and run not in self._seen
-        self._seen.add(self._run)
         return found
 
     def glimpse(self) -> Database | None:
@@ -140,7 +145,7 @@ class StoreFile:
         return found
 
     def saw(self, found: Database) -> None:
-        """Take note that a glimpse was gone on from: nothing in the file is strange."""
+        """Take note that all in it is known."""
         self._seen.add(found.meta("run") or "")
 
     def _set_aside(self, word: str, why: str) -> None:
@@ -215,7 +220,8 @@ class StoreFile:
             )
 
     def mended(self) -> None:
-        """Take note that all there is to keep has been written again."""
+        """Take note that all there is to keep has been written."""
+        self._seen.add(self._run)
         self._pause = FIRST
         if self.trouble:
             self.trouble = ""

@@ -101,13 +101,19 @@ class Worker:
         with self._changed:
             return self._errands.knows_of((transition.rule, transition.labels))
 
-    def rekeep(self) -> None:
+    def rekeep(self, *, adopt: bool = False) -> None:
         """Let the store, which had failed, keep all that waits and all that is known.
+
+        Args:
+            adopt: Take on first what is in the store, which another process has left there.
 
         The only place where the store is called under the lock: between the two, nothing
         may begin to wait or be settled.
         """
         with self._changed:
+            if adopt:
+                self._errands.adopt(self._store.told(self.name), _inherited(self._store, self.name))
+                self._changed.notify_all()
             letters = [
                 (
                     waiting.transition,
