@@ -206,3 +206,22 @@ def test_who_was_taken_out_while_something_waited_hears_of_it_when_he_is_back(
     daemon.config.write_text(text)
     daemon.child.send_signal(signal.SIGHUP)
     eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+
+
+def test_alerts_only_keeps_the_alerts_and_says_that_windows_have_gaps(
+    mosquitto, run, receiver, eventually
+):
+    broker = mosquitto().start()
+    text = config(broker, receiver).replace("store: {", "store: {profile: alerts-only, ")
+    daemon = run(text)
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", "80")] * 4)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    daemon.kill()
+    daemon = run(text)
+    daemon.wait_for("mqtt.connected", session="kept")
+    broker.publish([("home/attic/noise", "50")] * 3)
+    eventually(lambda: kinds(receiver)[1:] == [("cleared", "attic", 1)])
+    raised, cleared = (note["alert"] for note in receiver.notes)
+    assert "incomplete" not in raised
+    assert cleared["incomplete"] is True

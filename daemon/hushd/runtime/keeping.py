@@ -59,8 +59,9 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
     if engine is None:
         engine = Engine(config.rules, config.catalog.aggregators)
     elif now is not None:
-        # of what nobody keeps for us, nothing came while we were away
-        owed = engine.resumed(now, gap=away > config.mqtt.session_expiry)
+        # of what nobody keeps, neither the broker nor we, nothing is here
+        kept = away <= config.mqtt.session_expiry and config.store.profile == "durable"
+        owed = engine.resumed(now, gap=not kept)
         log.info("hushd.resumed", away_s=round(away / SECOND, 1), series=engine.series)
     ledger.mind(engine)
     return Beginning(ledger, engine, owed, left.packets, left.troubles, left.gaps, damage)
