@@ -448,8 +448,8 @@ STORE = Table(
         ),
         "profile": Key(
             Word(("durable", "alerts-only")),
-            "`alerts-only` spares a flash card: readings are not kept, so that windows begin "
-            "empty after a restart",
+            "`alerts-only` spares a flash card: readings are not kept, so that windows have "
+            "gaps after a restart",
             "durable",
         ),
         "on_error": Key(
