@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+from contextlib import closing
 from time import sleep
 
 import pytest
@@ -34,6 +35,13 @@ def kinds(receiver) -> list[tuple]:
     ]
 
 
+def waiting(daemon) -> int:
+    """Return how many notes are not settled."""
+    with closing(sqlite3.connect(daemon.folder / "hushd.db")) as kept:
+        found: int = kept.execute("SELECT count(*) FROM outbox").fetchone()[0]
+        return found
+
+
 def test_g1_an_alert_survives_kill_9_and_nobody_is_told_of_it_twice(
     mosquitto, run, receiver, eventually
 ):
@@ -42,6 +50,7 @@ def test_g1_an_alert_survives_kill_9_and_nobody_is_told_of_it_twice(
     daemon.wait_for("mqtt.connected")
     broker.publish([("home/attic/noise", "80")] * 4)
     eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    eventually(lambda: waiting(daemon) == 0)  # else it would be told again, and say so
     daemon.kill()
     daemon = run(config(broker, receiver))
     daemon.wait_for("mqtt.connected", session="kept")
@@ -225,3 +234,42 @@ def test_alerts_only_keeps_the_alerts_and_says_that_windows_have_gaps(
     raised, cleared = (note["alert"] for note in receiver.notes)
     assert "incomplete" not in raised
     assert cleared["incomplete"] is True
+
+
+DEADLY = """\
+import os
+from hushd.plugin import Decoder, Sample, hookimpl
+def build(wanted):
+    def decode(payload):
+        if payload == b"die":
+            os._exit(9)
+        return [Sample(float(payload))]
+    return decode
+@hookimpl
+def hushd_decoders():
+    return [Decoder("deadly", "a number, unless it is too much for it", build)]
+"""
+
+
+def test_a_message_that_ends_the_process_does_not_do_so_for_ever(
+    mosquitto, run, receiver, eventually, tmp_path
+):
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "deadly.py").write_text(DEADLY)
+    broker = mosquitto().start()
+    text = config(broker, receiver).replace('noise"}', 'noise", value: deadly}')
+    text += "plugins: {directory: plugins}\ninternal: {notify: [desk]}\n"
+    daemon = run(text)
+    daemon.wait_for("mqtt.connected")
+    broker.publish([("home/attic/noise", level) for level in ("80", "80", "80", "die", "80")])
+    for _ in range(4):
+        daemon.child.communicate(timeout=20)
+        assert daemon.child.returncode == 9
+        daemon = run(text)
+    eventually(lambda: kinds(receiver) == [("raised", "attic", 1)])
+    eventually(lambda: any(n["alert"]["labels"] == {"gap": "message"} for n in receiver.notes))
+    assert daemon.stop() == 0
+    (line,) = daemon.logged("message.rejected", reason="deadly")
+    assert line["topic"] == "home/attic/noise"
+    with sqlite3.connect(daemon.folder / "hushd.db") as kept:
+        assert kept.execute("SELECT * FROM meta WHERE key = 'in_hand'").fetchall() == []

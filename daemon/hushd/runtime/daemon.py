@@ -29,6 +29,7 @@ from hushd.runtime.ledger import Gap, Ledger
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
 from hushd.runtime.redelivery import Ring
+from hushd.runtime.suspects import Suspects
 from hushd.runtime.systemd import Manager
 from hushd.runtime.upkeep import Standing, Upkeep
 
@@ -149,6 +150,7 @@ class Daemon:
             watch=self._watch,
             log=log,
             ring=self._ring,
+            suspects=Suspects(start.in_hand),
             reload=self.reload,
             answer=self.answer,
             upkeep=self._look_at_ourselves,

@@ -161,6 +161,10 @@ class Database:
         """Note *value* under *key*."""
         self.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
+    def forget(self, key: str) -> None:
+        """Note nothing under *key* any more."""
+        self.execute("DELETE FROM meta WHERE key = ?", (key,))
+
     @property
     def there(self) -> bool:
         """Say whether the file is still the one that its path leads to."""

@@ -27,6 +27,7 @@ class Beginning(NamedTuple):
     packets: Sequence[Mark] = ()  # of messages that may come again
     troubles: bytes | None = None
     gaps: Sequence[Gap] = ()
+    in_hand: bytes | None = None  # what was being judged when the last process ended
     damage: str = ""  # why what there was could not be used
 
 
@@ -64,7 +65,9 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
         owed = engine.resumed(now, gap=not kept)
         log.info("hushd.resumed", away_s=round(away / SECOND, 1), series=engine.series)
     ledger.mind(engine)
-    return Beginning(ledger, engine, owed, left.packets, left.troubles, left.gaps, damage)
+    return Beginning(
+        ledger, engine, owed, left.packets, left.troubles, left.gaps, left.in_hand, damage
+    )
 
 
 def shown(store: Store, gaps: "deque[Gap]") -> dict[str, Any]:

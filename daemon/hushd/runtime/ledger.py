@@ -60,6 +60,7 @@ class Recovered(NamedTuple):
     packets: Sequence[Mark] = ()  # of the newest messages, oldest first
     troubles: bytes | None = None
     gaps: Sequence[Gap] = ()  # oldest first
+    in_hand: bytes | None = None  # what was being judged when the process ended
 
 
 class Ledger:
@@ -108,6 +109,7 @@ class Ledger:
         self._readings: list[Reading] = []
         self._marks: deque[Mark] = deque(maxlen=2 * inbox)
         self._messages = 0  # of QoS 1, to be acknowledged
+        self._in_hand = False  # something is, as the file says
         self._gaps: deque[Gap] = deque(maxlen=LATELY)
         self._missed: deque[Transition] = deque(maxlen=LATELY)  # by the journal
         self._troubles: bytes | None = None
@@ -186,9 +188,10 @@ class Ledger:
             if found is None or self._outbox is None:
                 return self._recover_glimpse(rules, aggregators)
             try:
-                self._file.transact(self._outbox.wake)
+                in_hand = found.meta("in_hand")
+                self._file.transact(self._wake)
                 try:
-                    return self._read(found, rules, aggregators)
+                    return self._read(found, rules, aggregators)._replace(in_hand=in_hand)
                 except sqlite3.Error:
                     raise
                 except Exception as exc:  # noqa: BLE001  whatever it is, the daemon must start
@@ -199,7 +202,13 @@ class Ledger:
                 self._file.fail(exc)
                 self._read_only()
                 return self._recover_glimpse(rules, aggregators)
-            return Recovered()
+            return Recovered(in_hand=in_hand)
+
+    def _wake(self) -> None:
+        """Take note that the last process has ended."""
+        if self._outbox is not None and self._file.database is not None:
+            self._outbox.wake()
+            self._file.database.forget("in_hand")
 
     def _recover_glimpse(self, rules: Rules, aggregators: Mapping[str, Aggregator]) -> Recovered:
         """Return what is in a file that cannot be written; one day all is written anew."""
@@ -330,7 +339,7 @@ class Ledger:
 
     def _has_news(self) -> bool:
         """Say whether there is something to write beside what is handed over."""
-        if self._gaps or (self._anew and self._engine is not None):
+        if self._gaps or self._in_hand or (self._anew and self._engine is not None):
             return True
         if self._keeps_windows and (self._readings or self._marks):
             return True
@@ -364,6 +373,8 @@ class Ledger:
         statements.append(Statement.note("clock", json.dumps(dict(self._stamp()))))
         if self._troubles is not None:
             statements.append(Statement.note("troubles", self._troubles))
+        if self._in_hand:
+            statements.append(Statement("DELETE FROM meta WHERE key = 'in_hand'"))
         statements += [
             Statement("INSERT INTO gap (at, wall, why) VALUES (?, ?, ?)", gap) for gap in self._gaps
         ]
@@ -378,6 +389,7 @@ class Ledger:
             return outbox.write([*self._missed, *transitions], letters)
 
         rows = self._file.transact(execute)
+        self._in_hand = False
         self._anew = self._anew and engine is None
         self._readings.clear()
         self._written = time.monotonic()
@@ -396,6 +408,17 @@ class Ledger:
         with self._mutex:
             self._marks.clear()
             self._do(lambda _outbox: self._archive.forget_marks(), None)
+
+    def in_hand(self, messages: bytes) -> None:
+        """Keep until the next commit what is judged now: should the process end, it is known why.
+
+        *messages* are what `Suspects` make of them.
+        """
+        with self._mutex:
+            found = self._file.database
+            if found is not None:
+                self._in_hand = True
+                self._do(lambda _: found.note("in_hand", messages), None)
 
     def watch(self) -> bool:
         """Try to come back from a failure; True if there is a file again.

@@ -41,6 +41,7 @@ from hushd.runtime.messages import (
 )
 from hushd.runtime.redelivery import Ring
 from hushd.runtime.store import HeldError, Store
+from hushd.runtime.suspects import Suspects
 
 NAP = 1.0  # seconds between looks at the workers and the source
 SMALL = 8  # messages; after a batch of fewer the loop waits a little for more to come
@@ -61,6 +62,7 @@ class Loop:
         store: Keeps what came in and what was decided, before anybody hears of it.
         delivery: Tells people.
         ring: Knows the messages that the broker sends again.
+        suspects: Knows on which of them processes have ended.
         acknowledge: Lets the broker forget messages.
         watch: Looks after the other threads, once in a while.
         log: Where to report.
@@ -86,6 +88,7 @@ class Loop:
         watch: Callable[[], None],
         log: Log,
         ring: Ring | None = None,
+        suspects: Suspects | None = None,
         reload: Callable[[], object] = lambda: None,
         answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
         upkeep: Callable[[], Sequence[Transition]] = list,
@@ -104,6 +107,7 @@ class Loop:
         self._watch = watch
         self._log = log
         self._ring = ring or Ring(RING)
+        self._suspects = suspects or Suspects()
         self._reload = reload
         self._answer = answer
         self._upkeep = upkeep
@@ -171,7 +175,15 @@ class Loop:
                 self._advance()
 
     def _take(self, batch: list[Message]) -> None:
-        """Judge a batch of messages."""
+        """Judge a batch of messages, and those alone that may end the process."""
+        for part in self._suspects.parts(batch):
+            self._judge(part)
+            if part is not batch:
+                self._commit()
+        if len(batch) < SMALL:
+            time.sleep(COALESCE)
+
+    def _judge(self, batch: list[Message]) -> None:
         engine = self._engine
         readings: list[Reading] = []
         transitions: list[Transition] = []
@@ -186,20 +198,31 @@ class Loop:
         self._store.add(readings, batch)
         self._taken += [message for message in batch if message.qos]
         self._decide(transitions)
-        if len(batch) < SMALL:
-            time.sleep(COALESCE)
 
     def _sifted(self, batch: list[Message]) -> list[Message]:
-        """Return the messages that were not here before; the broker may send some again."""
+        """Return the messages that were not here before; the broker may send some again.
+
+        Of these, those that are new here may be why the last process ended.
+        """
         if not any(message.qos for message in batch):
             return batch
-        fresh = []
+        fresh, again = [], []
         for message in batch:
             if message.again and self._ring.knows(message):
                 self._intake.turn_away(message, "redelivered")
                 continue
             self._ring.note(message)
+            if self._suspects.condemns(message):
+                self._intake.turn_away(message, "deadly")
+                self._miss(
+                    "message", "a message on which hushd ended again and again was left unread"
+                )
+                continue
             fresh.append(message)
+            if message.again:
+                again.append(message)
+        if again:
+            self._store.in_hand(self._suspects.note(again))
         return fresh
 
     def _advance(self) -> None:
@@ -218,14 +241,19 @@ class Loop:
             change = self._engine.connected if connected else self._engine.disconnected
             self._decide(change(now))
 
-    def _lose(self, which: str, why: str) -> None:
-        """Put on record that readings are missing, whatever the broker has kept of them."""
+    def _miss(self, which: str, why: str) -> int:
+        """Put on record that readings are missing; return the time."""
         now = self._clock.now()
         if now is None:
             now = self._engine.now or 0
         self._log.error("readings.lost", which=which, why=why)
         self._store.gap(now, why)
         self._mishap(which, why)
+        return now
+
+    def _lose(self, which: str, why: str) -> None:
+        """Put on record that readings are missing, whatever the broker has kept of them."""
+        now = self._miss(which, why)
         if which == "session":  # in a new one, packet identifiers begin anew
             self._ring.clear()
             self._store.session_lost()

@@ -81,6 +81,12 @@ class Store(Protocol):
     def session_lost(self) -> None:
         """Know no messages any more that may come again: their identifiers begin anew."""
 
+    def in_hand(self, messages: bytes) -> None:
+        """Keep until the next commit what is judged now: should the process end, it is known why.
+
+        *messages* are what `Suspects` make of them.
+        """
+
     def watch(self) -> bool:
         """Try to come back from a failure; True if it can be written again.
 
@@ -162,6 +168,9 @@ class VolatileStore:
         """Do nothing."""
 
     def session_lost(self) -> None:
+        """Do nothing."""
+
+    def in_hand(self, messages: bytes) -> None:
         """Do nothing."""
 
     def watch(self) -> bool:
