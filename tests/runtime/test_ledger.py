@@ -494,3 +494,18 @@ def test_a_store_that_was_closed_takes_nothing_and_fails_nobody(tmp_path):
     place.ledger.close()
     again = Ledger(tmp_path / "hushd.db", Settings(), Quiet())
     again.close()
+
+
+def test_what_was_decided_and_not_committed_is_decided_anew_after_a_mishap(tmp_path):
+    """Else an alert would be on, and nobody had been told."""
+    place = Place(tmp_path)
+    for _ in range(40):
+        place.step()
+    committed = {(a.rule, a.labels): a.level for a in place.engine.alerts()}
+    while {(a.rule, a.labels): a.level for a in place.engine.alerts()} == committed:
+        feed(place.engine, place.readings(), place.at)
+        place.at += 1
+    place.ledger.abandon()
+    place.ledger.close()
+    place.start()
+    assert {(a.rule, a.labels): a.level for a in place.engine.alerts()} == committed

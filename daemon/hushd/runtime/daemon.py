@@ -169,6 +169,9 @@ class Daemon:
         self._manager.ready(self._line())
         try:
             self._loop.run(self._owed)
+        except BaseException:
+            self._store.abandon()
+            raise
         finally:
             self._manager.stopping()
             if door is not None:

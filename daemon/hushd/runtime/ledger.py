@@ -452,6 +452,16 @@ class Ledger:
         with self._mutex:
             self._file.copy(target)
 
+    def abandon(self) -> None:
+        """Write nothing of the engine any more: it was interrupted, and what it decided is lost.
+
+        Its alerts would be on the next time, and nobody told.  From the last commit on, the
+        broker sends all of it again.
+        """
+        with self._mutex:
+            self._engine = None
+            self._gaps.clear()
+
     def close(self) -> None:
         """Let go of everything, in a state that opens fast."""
         with self._mutex:

@@ -93,6 +93,9 @@ class Store(Protocol):
         Then `keep` is due for each notifier, and after that a commit.
         """
 
+    def abandon(self) -> None:
+        """Write nothing of the engine any more: it was interrupted, and what it decided is lost."""
+
     def close(self) -> None:
         """Let go of everything, in a state that opens fast."""
 
@@ -176,6 +179,9 @@ class VolatileStore:
     def watch(self) -> bool:
         """Say that nothing has changed."""
         return False
+
+    def abandon(self) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
         """Do nothing."""
