@@ -643,3 +643,30 @@ def test_the_trouble_lasts_until_all_is_written(tmp_path):
     place.ledger._write = before
     come_back(place)
     assert_all_is_there(place)
+
+
+# -- a copy, and back ---------------------------------------------------------------------
+
+
+def test_who_goes_on_from_a_copy_knows_that_life_had_gone_on(tmp_path):
+    place = Place(tmp_path / "state")
+    go_on(place, 60)
+    waits = left(place)
+    place.ledger.backup(tmp_path / "copy.db")
+    assert not any(untold.unsure for untold in place.ledger.untold("phone"))
+    go_on(place, 20)
+    place.stop()
+    assert (place.at, place.ledger.opened.damage) == (80, "")
+    place.ledger.close()
+    shutil.copy(tmp_path / "copy.db", tmp_path / "state" / "hushd.db")
+    again(place)
+    assert (place.at, left(place)) == (60, waits)
+    assert all(untold.unsure for untold in place.ledger.untold("phone"))
+    assert "it is a copy" in place.ledger.opened.damage
+    again(place)  # before anybody heard of it
+    assert "it is a copy" in place.ledger.opened.damage
+    place.ledger.gap(0, place.ledger.opened.damage)
+    place.ledger.commit()
+    again(place)
+    assert place.ledger.opened.damage == ""
+    place.ledger.close()

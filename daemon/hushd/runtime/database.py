@@ -275,6 +275,19 @@ def set_aside(path: Path, why: str) -> Path:
     return aside
 
 
+def mark_copy(target: Path) -> None:
+    """Note in a copy that life went on after it was made: what waits may have been told.
+
+    Raises:
+        sqlite3.Error: it cannot be written.
+    """
+    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        copy.executescript(
+            "BEGIN; UPDATE outbox SET unsure = 1;"
+            " INSERT OR REPLACE INTO meta VALUES ('copied', 1); COMMIT;"
+        )
+
+
 def name_aside(path: Path, why: str) -> Path:
     """Return the name of a file that is set aside now; of those before it, the oldest go.
 

@@ -62,7 +62,7 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
     elif now is not None:
         # of what nobody keeps, neither the broker nor we, nothing is here
         kept = away <= config.mqtt.session_expiry and config.store.profile == "durable"
-        owed = engine.resumed(now, gap=not kept)
+        owed = engine.resumed(now, gap=not kept or bool(damage))
         log.info("hushd.resumed", away_s=round(away / SECOND, 1), series=engine.series)
     ledger.mind(engine)
     return Beginning(

@@ -109,7 +109,7 @@ class Ledger:
         self._readings: list[Reading] = []
         self._marks: deque[Mark] = deque(maxlen=2 * inbox)
         self._messages = 0  # of QoS 1, to be acknowledged
-        self._in_hand = False  # something is, as the file says
+        self._passing: set[str] = set()  # what the file says until the next commit
         self._gaps: deque[Gap] = deque(maxlen=LATELY)
         self._missed: deque[Transition] = deque(maxlen=LATELY)  # by the journal
         self._troubles: bytes | None = None
@@ -243,6 +243,8 @@ class Ledger:
             self._recovered = engine
         self._troubles = left.troubles
         self._file.saw(found)
+        if self.opened.why:
+            self._passing.add("copied")
         return left
 
     def mind(self, engine: Engine) -> None:
@@ -339,7 +341,7 @@ class Ledger:
 
     def _has_news(self) -> bool:
         """Say whether there is something to write beside what is handed over."""
-        if self._gaps or self._in_hand or (self._anew and self._engine is not None):
+        if self._gaps or self._passing or (self._anew and self._engine is not None):
             return True
         if self._keeps_windows and (self._readings or self._marks):
             return True
@@ -373,8 +375,7 @@ class Ledger:
         statements.append(Statement.note("clock", json.dumps(dict(self._stamp()))))
         if self._troubles is not None:
             statements.append(Statement.note("troubles", self._troubles))
-        if self._in_hand:
-            statements.append(Statement("DELETE FROM meta WHERE key = 'in_hand'"))
+        statements += [Statement("DELETE FROM meta WHERE key = ?", (key,)) for key in self._passing]
         statements += [
             Statement("INSERT INTO gap (at, wall, why) VALUES (?, ?, ?)", gap) for gap in self._gaps
         ]
@@ -389,7 +390,7 @@ class Ledger:
             return outbox.write([*self._missed, *transitions], letters)
 
         rows = self._file.transact(execute)
-        self._in_hand = False
+        self._passing.clear()
         self._anew = self._anew and engine is None
         self._readings.clear()
         self._written = time.monotonic()
@@ -417,7 +418,7 @@ class Ledger:
         with self._mutex:
             found = self._file.database
             if found is not None:
-                self._in_hand = True
+                self._passing.add("in_hand")
                 self._do(lambda _: found.note("in_hand", messages), None)
 
     def watch(self) -> bool:

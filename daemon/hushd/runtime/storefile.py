@@ -146,6 +146,9 @@ class StoreFile:
 
     def saw(self, found: Database) -> None:
         """Take note that all in it is known."""
+        if found.meta("copied") is not None:
+            why = "it is a copy: what came after that was made is missing"
+            self.opened = self.opened._replace(why=why)
         self._seen.add(found.meta("run") or "")
 
     def _set_aside(self, word: str, why: str) -> None:
@@ -251,6 +254,7 @@ class StoreFile:
         self._tidy_up(LEFT_S)
         try:
             self.database.copy(target)
+            database.mark_copy(target)
         except (sqlite3.Error, OSError) as exc:
             raise OSError(f"{target}: {database.reason(exc)}") from exc
 
