@@ -1,6 +1,7 @@
 """Apprise itself, in the child that sends, against a real endpoint of ``json://``."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from time import monotonic
@@ -37,7 +38,21 @@ def test_a_note_is_told_as_it_is(server):  # A47: labels with _ * < > & # .
     assert told["title"] == NOTE.title
     assert told["message"] == f"{NOTE.text}\nReference: k1"
     assert told["type"] == "warning"
-    assert "apprise" not in sys.modules  # it is imported by the child alone
+
+
+def test_it_is_imported_by_the_child_alone(server):
+    """It is large, and stays in memory for good; so look at a process that did nothing else."""
+    told = f"""
+import sys
+from hushd.plugin import Context
+from hushd.plugin.records import Note
+from hushd_notify.services import APPRISE
+options = {{"url": "json://localhost:{server.port}/200", "timeout": 20 * 10**9}}
+APPRISE.open(options, Context("phone", "", print)).send(Note("test", "t", "x", None, "k", {{}}))
+sys.exit("apprise" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", told], check=False).returncode == 0
+    assert len(server.seen) == 1
 
 
 @pytest.mark.parametrize(
