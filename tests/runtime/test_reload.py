@@ -186,6 +186,7 @@ def test_w58_by_signal_it_is_the_same_and_said_in_the_log(place):
         (lambda file: file.write_text(""), "empty"),
         (lambda file: file.write_bytes(b"\xff\xfe\x00"), "error"),
         (lambda file: file.write_text("clock: stamps\n" + file.read_text()), "clock"),
+        (lambda file: file.write_text("store: {path: b.db}\n" + file.read_text()), "cannot move"),
     ],
 )
 def test_w58_nor_does_a_file_that_is_no_configuration_or_cannot_be_taken_over(change, said, place):

@@ -224,6 +224,11 @@ class Daemon:
                     f"{config.path}: error: the clock cannot change while hushd runs\n"
                     "  hint: restart it; windows and alerts begin anew then"
                 )
+            if config.store.path != self._config.store.path:
+                raise ValueError(
+                    f"{config.path}: error: the store cannot move while hushd runs\n"
+                    "  hint: stop it, move the file to where it is to be, and start it"
+                )
             engine = Engine.restore(
                 config.rules, config.catalog.aggregators, self._engine.snapshot()
             )
