@@ -2,12 +2,26 @@
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hushd.core.readings import SECOND, Labels
 from hushd.core.rules import Notify, Severity
 
-Event = Literal["raised", "escalated", "lowered", "cleared", "no_data", "data_back"]
+Event = Literal[
+    "raised", "escalated", "lowered", "cleared", "no_data", "data_back", "flapping", "steady"
+]
+
+
+class Part(NamedTuple):
+    """What one condition of several said."""
+
+    sensor: str
+    measure: str
+    over: str
+    value: float | None
+    limit: float | None  # the bound that it is, or was, beyond
+    unit: str
+    holds: bool | None  # None: cannot judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,8 @@ class Transition:
     about: str
     notify: Notify  # who is told; () for what goes to the journal only
     incomplete: bool = False  # readings are known to be missing in the window
+    flapping: bool = False  # its level changes too often: people hear of it once it is steady
+    parts: tuple[Part, ...] = ()  # of a rule with several conditions
 
     def record(self) -> dict[str, object]:
         """Return the journal line, ready for JSON."""
@@ -61,6 +77,8 @@ class Transition:
         }
         if self.incomplete:
             record["incomplete"] = True
+        if self.parts:
+            record["parts"] = [part._asdict() for part in self.parts]
         return record
 
     def save(self) -> dict[str, Any]:
@@ -71,7 +89,9 @@ class Transition:
     def load(cls, saved: dict[str, Any]) -> "Transition":
         """Return the transition that `save` wrote, after its way through JSON."""
         labels = tuple((name, value) for name, value in saved["labels"])
-        return cls(**{**saved, "labels": labels, "notify": notify_from(saved["notify"])})
+        parts = tuple(Part(*part) for part in saved.get("parts", ()))
+        notify = notify_from(saved["notify"])
+        return cls(**{**saved, "labels": labels, "notify": notify, "parts": parts})
 
 
 def notify_from(saved: list[Any]) -> Notify:
@@ -91,7 +111,7 @@ class Evaluation:
     value: float | None
     samples: int
     coverage: float | None
-    state: str  # ok, pending, firing(warning), clearing(warning), warming
+    state: str  # ok, pending, firing(warning), clearing(warning), warming, inactive, suspended
 
     def record(self) -> dict[str, object]:
         """Return the trace line, ready for JSON."""
