@@ -8,6 +8,7 @@ once, as it then stands, and why nothing is told twice.
 from typing import Literal, NamedTuple
 
 from hushd.core.rules import SEVERITIES, Notify, Severity
+from hushd.core.transitions import Transition
 
 #: ``missed``: it came and went while this notifier could not be reached.
 Kind = Literal["raised", "raised_again", "escalated", "lowered", "cleared", "missed"]
@@ -19,6 +20,11 @@ class Told(NamedTuple):
     episode: int = 0
     level: Severity | None = None  # None: that all is well
     missed: int | None = None  # the first episode that could not be told, if any
+    at: int = 0  # when it last heard of it
+    repeats: int = 0  # how often it was reminded since
+    worst: Severity | None = None  # the worst it heard of in this episode
+    cleared: int | None = None  # when it heard that all is well, while that counts for a cooldown
+    last: Transition | None = None  # what it was told of, where that may be repeated
 
 
 def wanted(notify: Notify, notifier: str, level: Severity | None) -> Severity | None:

@@ -163,6 +163,7 @@ class Manner:
     batch: int = 0  # how long to wait for more, to tell it in one message
     give_up_after: int = DAY
     fallback: str | None = None  # the notifier that is told once this one was given up
+    refresh: int = 0  # how often the other side must be told again what is still on; 0: never
 
 
 @dataclass(frozen=True, slots=True)

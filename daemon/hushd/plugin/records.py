@@ -173,4 +173,6 @@ class NotifierType:
     #: looks at the options when a configuration is read, and contacts nothing; a secret that
     #: could not be had is left out
     check: Callable[[Mapping[str, Any]], Iterable[Fault]] | None = None
+    #: the other side forgets: what is still on is sent again each `refresh` (an option of its own)
+    refreshes: bool = False
     executes: bool = False  # starts programs: only where the configuration says ``allow_exec``

@@ -145,7 +145,9 @@ class Outbox:
         if told.level is None and told.missed is None:  # as if nothing had ever been said
             self._execute("DELETE FROM told WHERE (notifier, rule, labels) = (?, ?, ?)", key)
         else:
-            self._execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?, ?, ?)", (*key, *told))
+            self._execute(
+                "INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?, ?, ?)", (*key, *told[:3])
+            )
 
     def _newest(self, table: str) -> int:
         found = self._execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608  ours
