@@ -23,7 +23,7 @@ from hushd.plugin import (
 from hushd_notify.children import environment, run
 from hushd_notify.lines import SECOND
 from hushd_notify.texts import body, one_line
-from hushd_notify.webhook import TIMEOUT
+from hushd_notify.web import TIMEOUT
 
 TELLING = 200  # characters of its last line that go into the error
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH

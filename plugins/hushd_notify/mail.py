@@ -22,7 +22,7 @@ from hushd.plugin import (
 )
 from hushd_notify.lines import LONGEST, SECOND, SHORTEST, Line, not_trusted, trust
 from hushd_notify.texts import AGAIN, lines, one_line
-from hushd_notify.webhook import CA, ca_faults
+from hushd_notify.web import CA, ca_faults
 
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
 TELLING = 200  # characters of a refusal that go into the error

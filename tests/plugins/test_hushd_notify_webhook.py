@@ -12,7 +12,8 @@ from certificates import Authority
 from http_server import Server, serving
 
 from hushd.plugin import Context, Note, NotSentError, RefusedError
-from hushd_notify.webhook import ANSWER, WEBHOOK, seconds_of
+from hushd_notify.web import ANSWER, seconds_of
+from hushd_notify.webhook import WEBHOOK
 
 CONTEXT = Context("hook", "Hotel Adler", print)
 NOTE = Note("raised", "Küche: laut", "text", "warning", "k1", {"value": 72.3})
