@@ -12,7 +12,7 @@ def test_a_sound_file(hushd):
     )
 
 
-def test_every_problem_with_its_place_and_code_78(hushd, tmp_path):
+def test_w55_every_problem_with_its_place_and_code_78(hushd, tmp_path):
     text = (tmp_path / "hushd.yaml").read_text()
     (tmp_path / "bad.yaml").write_text(
         text.replace("measure: last", "measure: lats").replace("above: 70", "abvoe: 70")
@@ -22,6 +22,15 @@ def test_every_problem_with_its_place_and_code_78(hushd, tmp_path):
     assert done.stdout == "hushd.yaml: 1 rule, no problems\n"
     assert 'bad.yaml:9:14: error: unknown measure "lats"' in done.stderr
     assert 'did you mean "above"?' in done.stderr
+
+
+def test_w56_a_misspelt_section_has_a_line(hushd, tmp_path):
+    text = (tmp_path / "hushd.yaml").read_text()
+    (tmp_path / "bad.yaml").write_text(text.replace("notifiers:", "notifers:"))
+    done = hushd("check", "bad.yaml")
+    assert done.returncode == 78
+    assert 'bad.yaml:4:1: error: unknown key "notifers"' in done.stderr
+    assert 'did you mean "notifiers"?' in done.stderr
 
 
 @pytest.mark.parametrize("command", [["check"], ["run", "-c"]])

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from play import AGGREGATORS, S, at, brief, engine, limit, rule, rules
+from play import AGGREGATORS, S, at, brief, engine, limit, regime, rule, rules
 from shelf import Shelf
 from street import KINDS, LOUD, street
 
 from hushd.core import codec
 from hushd.core.engine import Engine
 from hushd.core.readings import Reading
-from hushd.core.rules import NoData, Rules, Sensor
+from hushd.core.rules import During, Flapping, NoData, Rules, Schedule, Sensor, Span
 from hushd.core.series import delay
 from hushd.core.transitions import Transition
 
@@ -50,7 +50,10 @@ def a_step(*words: str) -> st.SearchStrategy[Step]:
     )
 
 
-EVENTS = ("pass", "disconnected", "connected", "lost", "resumed", "resumed with a gap")
+EVENTS = (
+    *("pass", "disconnected", "connected", "lost", "resumed", "resumed with a gap"),
+    *("the clock is set", "the clock is doubted"),
+)
 stories = st.lists(st.one_of(*[a_step("reading")] * 6, a_step(*EVENTS)), max_size=50)
 
 #: beside those of the street, a silence that is learned, and a count that is long over
@@ -59,6 +62,37 @@ MORE = (
     rule(limit("info", "above", 6.0), name="many", measure="count", span=45, after=100),
     rule(limit("critical", "above", 57.0, wait=30), name="shared", measure="max", count=4, each=()),
 )
+#: on for seven minutes of ten
+BUSY = Schedule("busy", tuple(Span(start, start + 7) for start in range(0, 1440, 10)))
+HOURS = (
+    rule(
+        *LOUD,
+        name="busy",
+        during=During("busy"),
+        flapping=Flapping(3, 400 * S),
+        after=100,
+    ),
+    rule(
+        name="two limits",
+        measure="mean",
+        span=120,
+        min_coverage=0.3,
+        regimes=(
+            regime("busy", limit("warning", "above", 50.0, 48.0, wait=30, clear_wait=60)),
+            regime("otherwise", *LOUD),
+        ),
+    ),
+    rule(
+        *LOUD,
+        name="fresh",
+        measure="max",
+        span=300,
+        during=During("busy"),
+        fresh_window=True,
+        each=(),
+    ),
+)
+MORE += HOURS
 worlds = st.builds(
     lambda kinds, interval, lateness, duplicates, expect: rules(
         *kinds,
@@ -67,6 +101,7 @@ worlds = st.builds(
         duplicates=duplicates,
         expect=expect,
         forget=3600 * S,
+        schedules=(BUSY,),
     ),
     st.lists(st.sampled_from([*KINDS, *MORE]), min_size=1, max_size=5, unique_by=lambda r: r.name),
     st.sampled_from([None, None, 5]),
@@ -97,6 +132,10 @@ class Run:
                 return told
             case "pass":
                 return playing.advance(now)
+            case "the clock is set":
+                return playing.set_clock(now, shift=round(step.value) * 60 * S, trusted=True)
+            case "the clock is doubted":
+                return playing.set_clock(now, shift=0, trusted=False)
             case "disconnected":
                 return playing.disconnected(now)
             case "connected":

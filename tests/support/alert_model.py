@@ -80,6 +80,10 @@ class Model:
         if self.stale:
             self.stale = False
             self.log.append((now, "data_back", self.level))
+        self.judge(now, value)
+
+    def judge(self, now: float, value: float) -> None:
+        """Let the limits see a value."""
         for severity in ORDER:
             if severity not in self.limits:
                 continue

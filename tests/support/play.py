@@ -5,7 +5,19 @@ from typing import Any
 
 from hushd.core.engine import Engine
 from hushd.core.readings import SECOND, Labels, Reading
-from hushd.core.rules import Limit, Measure, NoData, Over, Rule, Rules, Sensor
+from hushd.core.rules import (
+    During,
+    Limit,
+    Measure,
+    NoData,
+    Over,
+    Regime,
+    Rule,
+    Rules,
+    Schedule,
+    Sensor,
+    Span,
+)
 from hushd.core.transitions import Transition
 from hushd.plugin import load
 
@@ -47,10 +59,22 @@ def rules(*of: Rule, **sensor: Any) -> Rules:
         if sensor.get(name) is not None
     }
     more = {
-        name: sensor.pop(name) for name in ("series", "alerts_per_rule", "forget") if name in sensor
+        name: sensor.pop(name)
+        for name in ("series", "alerts_per_rule", "forget", "schedules", "holidays")
+        if name in sensor
     }
     noise = Sensor("noise", **{"labels": ("room",), "unit": "dBA", **sensor, **times})
     return Rules((noise,), of, **more)
+
+
+def between(name: str, start: int, end: int) -> Schedule:
+    """A schedule of every day, in UTC; from and to in minutes after midnight."""
+    return Schedule(name, (Span(start, end),))
+
+
+def regime(during: str, *limits: Limit) -> Regime:
+    """Limits that count during a schedule, or `otherwise`."""
+    return Regime(None if during == "otherwise" else During(during), limits)
 
 
 def engine(of: Rules) -> Engine:

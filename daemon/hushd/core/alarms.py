@@ -39,7 +39,7 @@ class About(NamedTuple):
 class Link:
     """What all alarms share: the connection to the sensors, and who minds what changes."""
 
-    __slots__ = ("back", "lost", "marked", "online", "since", "trace")
+    __slots__ = ("back", "lost", "marked", "online", "shift", "since", "trace", "trusted")
 
     def __init__(self) -> None:
         """Start connected, at a time that the engine sets when it first learns one."""
@@ -47,6 +47,8 @@ class Link:
         self.back = EVER  # silence counts from then on, whatever was before
         self.lost: int | None = None  # before this, readings are known to be missing
         self.online = True
+        self.shift = 0  # wall time less engine time
+        self.trusted = True  # whether wall time is to be believed
         self.marked: dict[Alarm, None] = {}  # those that a store must write again
         self.trace: Callable[[Evaluation], None] | None = None
 
@@ -58,6 +60,7 @@ class Alarm:
         "about",
         "crossed",
         "episode",
+        "flapping",
         "labels",
         "level",
         "link",
@@ -83,6 +86,7 @@ class Alarm:
         self.started: int | None = None
         self.peak: float | None = None
         self.crossed: float | None = None  # the bound that brought it to its level
+        self.flapping = False  # it changes too often for people to be told each time
 
     def change(
         self,
@@ -139,6 +143,7 @@ class Alarm:
             about=about.about,
             notify=() if event in ("no_data", "data_back") else about.notify,
             incomplete=self.lacks(at),
+            flapping=self.flapping,
         )
         self.mark()
         if level is None and event == "cleared":

@@ -4,9 +4,11 @@ The decisions, case by case, are in docs/alerts.md.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from hushd.core.alarms import About, Alarm, Link, rank
+from hushd.core.flaps import Flaps
+from hushd.core.hours import Hours
 from hushd.core.latches import Latch, State
 from hushd.core.limits import crossed, worse
 from hushd.core.readings import SECOND
@@ -33,6 +35,8 @@ class Alert(Alarm):
         "_after",
         "_always",
         "_covers",
+        "_flaps",
+        "_hours",
         "_no_data",
         "_recent",
         "_samples",
@@ -44,9 +48,12 @@ class Alert(Alarm):
         "plan",
         "pool",
         "quiet_since",
+        "regime",
         "scheduled",
         "silence",
         "stale",
+        "suspended",
+        "turns_at",
         "whole_at",
         "window_at",
     )
@@ -60,13 +67,30 @@ class Alert(Alarm):
         link: Link,
         number: int,
         interval: int | None,
+        hours: Hours | None = None,
     ) -> None:
-        """Start ok and never judged; *interval*: the one its sensor is configured with."""
+        """Start ok and never judged.
+
+        Args:
+            plan: The rule.
+            pool: The readings.
+            gauge: The pool's window.
+            about: What its transitions say of the rule.
+            link: What all alerts share.
+            number: Counts alarms.
+            interval: The one its sensor is configured with.
+            hours: When which limits count; `turn` is due at once.  None: always the same.
+        """
         super().__init__(plan.name, pool.labels, about, number, link)
         self.plan = plan
         self.pool = pool
         self.gauge = gauge
-        self.latches = [Latch(limit) for limit in plan.limits]
+        self.latches = [Latch(limit) for limit in (plan.limits if hours is None else ())]
+        self._hours = hours
+        self.regime: int | None = 0 if hours is None else None  # None: outside every schedule
+        self.turns_at: int | None = None  # when other limits may begin to count
+        self.suspended: int | None = None  # since when its clock is not to be believed
+        self._flaps = None if plan.flapping is None else Flaps(plan.flapping)
         self.last: float | None = None  # the last value that was judged
         self.judged = False
         self.stale = False
@@ -109,9 +133,12 @@ class Alert(Alarm):
 
     def look(self, at: int) -> Sequence[Transition]:
         """Judge the window as it is at this instant."""
+        told: Sequence[Transition] = ()
+        if self.turns_at is not None and self.turns_at <= at and self.suspended is None:
+            told = self.turn(at)
         seen = self.gauge.read(at)
-        if not self.stale and (verdict := self._verdict(at, seen)):
-            if not self._recent:
+        if self.suspended is None and not self.stale and (verdict := self._verdict(at, seen)):
+            if not self._recent or not self.judged:
                 self._recent = self.judged = True
                 self.mark()
             value = seen.value
@@ -144,14 +171,21 @@ class Alert(Alarm):
         self.window_at = self.gauge.next_change
         if (trace := self.link.trace) is not None:
             trace(self._evaluation(at, seen))
-        return transitions
+        return [*told, *transitions] if told else transitions
 
     def expire(self, at: int) -> Sequence[Transition]:
-        """Do what is due at this instant: silence first, then the window's age, then delays."""
+        """Do what is due at this instant: silence, other limits, the window's age, delays."""
         told: list[Transition] = []
         if not self.stale and self.link.online and self.patience_ends == at:
             told += self._fall_silent(at)
-        if at in (self.window_at, self.whole_at):
+        if self.suspended is not None:
+            return told
+        turned = self.turns_at == at
+        if turned:
+            was = self.regime
+            told += self.turn(at)
+            turned = self.regime != was
+        if turned or at in (self.window_at, self.whole_at):
             self.whole_at = None  # a look that judges nothing would leave it
             told += self.look(at)
         moved = False
@@ -164,20 +198,89 @@ class Alert(Alarm):
         if moved:
             self.mark()
             told += self._settle(at, "value", self.gauge.read(at))
+        if self._flaps is not None and self._flaps.settle(at):
+            told.append(self._change_pace(at, "steady"))
         return told
+
+    def begin(self, at: int) -> None:
+        """Start with the limits that count at this instant, if the clock says which."""
+        if self._hours is not None and not self.link.trusted:
+            self.suspended = at
+        else:
+            self.turn(at)
+
+    def turn(self, at: int) -> Sequence[Transition]:
+        """Go by the limits that count at this instant, on the same window.
+
+        What is on stays on, to be judged by the new `clear`; a severity without a limit is
+        off; without any, the rule rests.
+        """
+        hours, shift = self._hours, self.link.shift
+        if hours is None:
+            return ()
+        self.turns_at = hours.until(at + shift) - shift
+        self.mark()
+        self.pool.refresh(at)
+        regime = hours.regime(at + shift)
+        if regime == self.regime:
+            return ()
+        self._go_by(regime, at)
+        if self.plan.fresh_window:
+            self.judged = False
+        return self._settle(at, "schedule", None)
+
+    def _go_by(self, regime: int | None, at: int) -> None:
+        assert self._hours is not None  # noqa: S101  only then is there more than one
+        self.regime = regime
+        before = {latch.limit.severity: latch for latch in self.latches}
+        self.latches = [Latch(limit) for limit in self._hours.limits(regime)]
+        for latch in self.latches:
+            if (old := before.get(latch.limit.severity)) is not None:
+                latch.set(old.state, old.since)
+                latch.bear(at)
+
+    def set_clock(self, at: int, tolerance: int) -> Sequence[Transition]:
+        """Follow what became of the wall clock: what the link says of it has changed.
+
+        Without a time to believe in, a rule with schedules rests as it is: its delays do not
+        go on, and what was about to be raised more than *tolerance* ago is dropped.
+        """
+        if self._hours is None:
+            return ()
+        if not self.link.trusted:
+            if self.suspended is None:
+                self.suspended = at
+                self.mark()
+            return ()
+        if (since := self.suspended) is not None:
+            self.suspended = None
+            self.skip(since, at, tolerance)
+        was = self.regime
+        told = [*self.turn(at)]
+        return [*told, *self.look(at)] if since is not None or self.regime != was else told
 
     def due(self) -> int | None:
         """Return when time alone next changes something, if ever; may be early, never late."""
-        first = self.window_at
-        for latch in self.latches:
-            if (due := latch.due) is not None and (first is None or due < first):
-                first = due
+        first = None if self.suspended is not None else self._due()
         if self._after is not None and not self.stale and self.link.online:
             due = self.quiet_since + self._after
             if first is None or due < first:
                 first = due
+        return first
+
+    def _due(self) -> int | None:
+        """Return when something but silence is due."""
+        first = self.window_at
+        for latch in self.latches:
+            if (due := latch.due) is not None and (first is None or due < first):
+                first = due
         if (due := self.whole_at) is not None and (first is None or due < first):
             first = due
+        if (due := self.turns_at) is not None and (first is None or due < first):
+            first = due
+        flaps = self._flaps
+        if flaps is not None and (due := flaps.due()) is not None:
+            first = due if first is None else min(first, due)
         return first
 
     def restart_silence(self, at: int) -> None:
@@ -221,6 +324,8 @@ class Alert(Alarm):
                 latch.set(State.OFF, at)
             elif latch.due is not None:
                 latch.set(latch.state, latch.since + at - was)
+        if self.suspended is not None:
+            self.suspended += at - was  # that time is skipped already
         self.mark()
 
     def lose(self) -> None:
@@ -238,14 +343,15 @@ class Alert(Alarm):
     def change_rule(self, at: int) -> Sequence[Transition]:
         """Go on under changed limits: judged by them at once, no delay ends in the past."""
         for latch in self.latches:
-            delay = latch.wait if latch.state is State.PENDING else latch.clear_wait
-            latch.set(latch.state, max(latch.since, at - delay))
+            latch.bear(at)
         self.window_at = at
         self.mark()
-        return self._settle(at, "rule_changed", None)
+        told = [] if self.suspended is not None else [*self.turn(at)]
+        return [*told, *self._settle(at, "rule_changed", None)]
 
     def end(self, at: int, reason: str) -> Sequence[Transition]:
         """Switch everything off."""
+        self.flapping, self._flaps = False, None  # that it is over must be heard
         for latch in self.latches:
             latch.set(State.OFF, at)
         return self._settle(at, reason, None)
@@ -305,9 +411,14 @@ class Alert(Alarm):
         if level is not None:
             limit = next(latch.limit for latch in self.latches if latch.limit.severity == level)
             self.crossed = crossed(limit, self.last)
-        return [
-            self.change(at, level, reason, value=self.last, limit=self.crossed, seen=seen),
-        ]
+        began = self._flaps is not None and self._flaps.note(at)
+        self.flapping = self.flapping or began
+        told = [self.change(at, level, reason, value=self.last, limit=self.crossed, seen=seen)]
+        return [*told, self._change_pace(at, "flapping")] if began else told
+
+    def _change_pace(self, at: int, event: Literal["flapping", "steady"]) -> Transition:
+        self.flapping = event == "flapping"
+        return self.change(at, self.level, event, event=event, value=self.last, limit=self.crossed)
 
     # -- what it shows -----------------------------------------------------------------
 
@@ -324,11 +435,19 @@ class Alert(Alarm):
 
     @property
     def state(self) -> str:
-        """Return what people are shown: ok, pending, firing(x), clearing(x) or warming."""
+        """Return what people are shown.
+
+        ok, pending, firing(x), clearing(x); warming: never judged; inactive: outside every
+        schedule; suspended: has schedules, and the clock is not to be believed.
+        """
         if self.level is not None:
             top = next(x for x in reversed(self.latches) if x.limit.severity == self.level)
             word = "clearing" if top.state is State.CLEARING else "firing"
             return f"{word}({self.level})"
+        if self.suspended is not None:
+            return "suspended"
+        if self.regime is None:
+            return "inactive"
         if any(latch.state is State.PENDING for latch in self.latches):
             return "pending"
         return "ok" if self.judged else "warming"
@@ -367,6 +486,10 @@ class Alert(Alarm):
             "window_at": self.window_at,
             "whole_at": self.whole_at,
             "faring": self.gauge.save(),
+            "regime": self.regime,
+            "turns_at": self.turns_at,
+            "suspended": self.suspended,
+            "flaps": None if self._flaps is None else self._flaps.save(),
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -374,6 +497,13 @@ class Alert(Alarm):
         super().load(saved)
         if saved["faring"] is not None and saved["about"][OVER] == self.about.over:
             self.gauge.load(saved["faring"])
+        if self._hours is not None and saved["plan"] == repr(self.plan):
+            self._go_by(saved["regime"], 0)
+            self.turns_at = saved["turns_at"]
+            self.suspended = saved["suspended"]
+        if self._flaps is not None and saved.get("flaps") is not None:
+            self._flaps.load(saved["flaps"])
+            self.flapping = self._flaps.on
         for latch in self.latches:
             if latch.limit.severity in saved["latches"]:
                 state, since = saved["latches"][latch.limit.severity]

@@ -8,6 +8,7 @@ At one instant readings come first, then what is due by time alone.
 """
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Mapping
 
 from hushd.core import codec
@@ -163,6 +164,35 @@ class Engine(Keeper):
             self._schedule(alarm)
         return told + in_order(more)
 
+    def set_clock(
+        self, now: int, *, shift: int, trusted: bool, tolerance: int = 3600 * SECOND
+    ) -> list[Transition]:
+        """Note how wall time stands to engine time, and whether it is to be believed.
+
+        Only schedules care.  What they make of it happens now; no delay is touched, except that
+        those of rules with schedules stand still while the clock is not to be believed.
+
+        Args:
+            now: The engine's time.
+            shift: Wall time less engine time, in ns.
+            trusted: Whether wall time is to be believed.
+            tolerance: After how long a standstill what was about to be raised is dropped.
+        """
+        link = self._link
+        if self.now is None:
+            link.shift, link.trusted = shift, trusted
+        told = self.advance(now)
+        assert self.now is not None  # noqa: S101  set by advance
+        if (shift, trusted) == (link.shift, link.trusted):
+            return told
+        self._set_wall_time(shift, trusted=trusted)
+        more: Told = []
+        for alert in self.alerts():
+            local = self.now - self._behind(alert)
+            more += [(self.now, t) for t in alert.set_clock(local, tolerance)]
+            self._schedule(alert)
+        return told + in_order(more)
+
     def lost(self, now: int) -> list[Transition]:
         """Note that readings before *now* are missing, whoever lost them.
 
@@ -183,7 +213,14 @@ class Engine(Keeper):
         return told + in_order(more)
 
     def resumed(
-        self, now: int, *, gap: bool, tolerance: int = 3600 * SECOND, grace: int = 0
+        self,
+        now: int,
+        *,
+        gap: bool,
+        tolerance: int = 3600 * SECOND,
+        grace: int = 0,
+        shift: int | None = None,
+        trusted: bool = True,
     ) -> list[Transition]:
         """Go on at *now* after a time in which nothing was heard, judged or told.
 
@@ -191,6 +228,7 @@ class Engine(Keeper):
         are looked at as age has left them.  With a *gap* readings are missing, as in `lost`.
         What was about to be raised is dropped after more than *tolerance*; silence counts from
         *grace* later on, as what connects the sensors may take that long to come back, too.
+        With a *shift*, that and *trusted* are what `set_clock` would be told.
         """
         told: Told = []
         was = self.now
@@ -209,6 +247,8 @@ class Engine(Keeper):
         link.since, link.back = now, now + grace
         if gap:
             link.lost = now
+        if shift is not None:
+            self._set_wall_time(shift, trusted=trusted)
         for alarm in self._alarms.values():
             alarm.scheduled = None
             if isinstance(alarm, Alert):
@@ -218,6 +258,7 @@ class Engine(Keeper):
                 alarm.skip(was - behind, now - behind, tolerance)
                 if gap:
                     alarm.lose()
+                told += [(now, t) for t in alarm.set_clock(now - behind, tolerance)]
                 told += [(now, t) for t in alarm.look(now - behind)]
         for alarm in self._alarms.values():
             self._schedule(alarm)
@@ -246,6 +287,14 @@ class Engine(Keeper):
         told += [(self.now, transition) for transition in self._owed]
         self._owed = []
         return max(now, self.now)
+
+    def _set_wall_time(self, shift: int, *, trusted: bool) -> None:
+        link = self._link
+        link.shift, link.trusted = shift, trusted
+        for pool in self._pools.values():
+            if pool.stretch is not None:  # what it forgot by the former time, no log tells
+                pool.look_again()
+                self._shards.touched.add(self._shards.name(json.loads(pool.key)[0], pool.labels))
 
     def _run(self, until: int, told: Told, *, inclusive: bool) -> None:
         """Do all that is due before *until*: at one instant, readings before deadlines."""
@@ -297,6 +346,8 @@ class Engine(Keeper):
         local = now - delay(sensor)
         learned = series.interval
         for pool in series.pools:
+            if pool.stretch is not None:
+                pool.refresh(local)
             if not pool.add(series.labels, series, reading.at, value):
                 self.rejected[sensor.name, "late"] += 1
                 continue

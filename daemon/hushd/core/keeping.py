@@ -34,6 +34,7 @@ class Keeper(Roster):
         self._arrivals = 0
         self._sweep_at: int | None = None
         self._owed: list[Transition] = []  # from a restore: told at the next call
+        self._calendar_mark = rules.calendar
         #: which content of the stage, and that by series
         self._sorted: tuple[tuple[int, int], dict[tuple[str, Labels], list[Any]]] = (0, 0), {}
 
@@ -94,6 +95,9 @@ class Keeper(Roster):
             "since": link.since,
             "back": link.back,
             "lost": link.lost,
+            "shift": link.shift,
+            "trusted": link.trusted,
+            "calendar": self._calendar_mark,
             "online": link.online,
             "rejected": [[*key, n] for key, n in self.rejected.items()],
             "numbers": self._numbers,
@@ -140,7 +144,9 @@ class Keeper(Roster):
         self._refilling = True
         self._numbers = state["numbers"]
         self._alone = set(state["alone"])
-        self._link.back = state["back"]
+        link = self._link
+        link.back = state["back"]
+        link.shift, link.trusted = state.get("shift", 0), state.get("trusted", True)
         for shard in shards:
             self._load_shard(shard)
         heapq.heapify(self._stage)
@@ -150,7 +156,10 @@ class Keeper(Roster):
         self._expect_all()
         self._open_for(rows.values())
         self._refilling = False
+        other_times = state.get("calendar") != self._calendar_mark
         kept = self._load_alarms(rows.values(), exact=readings is None)
+        if other_times:
+            self._look_at_hours()
         for number in rows.keys() - kept:
             self._gone.append(number)
             if (saved := rows[number])["level"] is not None:
@@ -174,10 +183,14 @@ class Keeper(Roster):
     def _load_shard(self, saved: Mapping[str, Any]) -> None:
         """Take back series, windows that rules still ask for, and readings that wait."""
         for pool in saved["pools"]:
-            sensor, where, pooled = json.loads(pool["key"])
+            sensor, where, pooled, *fresh = json.loads(pool["key"])
             each = tuple(name for name, _ in pooled)
             for place in self._places.get(sensor, ()):
-                if place.each == each and json.loads(json.dumps(place.where)) == where:
+                if (
+                    place.each == each
+                    and json.loads(json.dumps(place.where)) == where
+                    and list(place.fresh) == (fresh[0] if fresh else [])
+                ):
                     self._open(place, pool["key"], labels_from(pooled), pool)
         for series in saved["series"]:
             if series["sensor"] in self._sensors:
@@ -210,10 +223,11 @@ class Keeper(Roster):
         }
         for saved in alarms:
             place = by_identity.get(saved.get("identity", ""))
-            if place is None or saved["pool"] in self._pools:
+            found = None if place is None else place.pool_of(dict(saved["labels"]))
+            if place is None or found is None or found[0] in self._pools:
                 continue
-            if self._open(place, saved["pool"], labels_from(saved["labels"])) is not None:
-                self._alone.add(saved["pool"])
+            if self._open(place, *found) is not None:
+                self._alone.add(found[0])
 
     def _load_alarms(self, alarms: Iterable[Mapping[str, Any]], *, exact: bool) -> set[int]:
         """Give the alarms their state and number back, and return the numbers that were.
@@ -232,6 +246,8 @@ class Keeper(Roster):
             identity = repr(alarm.plan.identity) if isinstance(alarm, Alert) else None
             saved = by_name.get((alarm.rule, alarm.labels, identity))
             local = (self.now or 0) - self._behind(alarm)
+            if isinstance(alarm, Alert):
+                alarm.begin(local)
             if saved is not None:
                 alarm.load(saved)
                 alarm.number = saved["number"]
@@ -256,11 +272,20 @@ class Keeper(Roster):
     def _bring_up(self, alert: Alert, saved: Mapping[str, Any], local: int, *, exact: bool) -> None:
         """Let an alert that was saved follow what came since: readings, time, other rules."""
         alert.catch_up(self._behind(alert))
+        alert.pool.refresh(local - 1)  # what is due at this very time may not have run
         if not exact:
             alert.find_place(local)
         alert.bear(local)
         if saved["plan"] != repr(alert.plan):
             self._owed += alert.change_rule(local)
+
+    def _look_at_hours(self) -> None:
+        """Let alerts see at once what counts: the schedules are not what they were."""
+        for alert in self._alarms.values():
+            if isinstance(alert, Alert) and alert.turns_at is not None:
+                alert.turns_at = (self.now or 0) - self._behind(alert)
+                alert.mark()
+                self._schedule(alert)
 
     def _teach(self, series: Series) -> None:
         """Let rules that are new know how often a series speaks."""

@@ -46,6 +46,11 @@ class Latch:
         else:
             self.due = None
 
+    def bear(self, at: int) -> None:
+        """Let no delay have passed before now: it may be another than before."""
+        delay = self.wait if self.state is State.PENDING else self.clear_wait
+        self.set(self.state, max(self.since, at - delay))
+
     def judge(self, value: float, at: int) -> None:
         """Take an evaluable *value*; between clear and limit only `pending` moves."""
         state = self.state

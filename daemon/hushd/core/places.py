@@ -17,6 +17,7 @@ class Place(NamedTuple):
     sensor: Sensor
     where: Where
     each: tuple[str, ...]
+    fresh: tuple[str, ...]  # schedules at whose turns earlier readings are forgotten
     plans: tuple[Rule, ...]
 
     def lets_in(self, labels: Mapping[str, str]) -> bool:
@@ -28,16 +29,27 @@ class Place(NamedTuple):
         if not all(name in labels for name in self.each):
             return None
         pooled = tuple((name, labels[name]) for name in self.each)
-        return json.dumps([self.sensor.name, self.where, pooled]), pooled
+        fresh = [self.fresh] if self.fresh else []
+        return json.dumps([self.sensor.name, self.where, pooled, *fresh]), pooled
 
 
 def places(sensor: Sensor, rules: Rules) -> tuple[Place, ...]:
     """Return the ways in which rules pool the readings of *sensor*."""
-    found: dict[tuple[Where, tuple[str, ...]], list[Rule]] = {}
+    found: dict[tuple[Where, tuple[str, ...], tuple[str, ...]], list[Rule]] = {}
     for rule in rules.rules:
         if rule.sensor == sensor.name:
-            found.setdefault((rule.where, tuple(sorted(rule.each))), []).append(rule)
-    return tuple(Place(sensor, where, each, tuple(plans)) for (where, each), plans in found.items())
+            key = (rule.where, tuple(sorted(rule.each)), turns(rule))
+            found.setdefault(key, []).append(rule)
+    return tuple(Place(sensor, *key, tuple(plans)) for key, plans in found.items())
+
+
+def turns(rule: Rule) -> tuple[str, ...]:
+    """Return the schedules at whose turns the rule wants its window to start anew."""
+    if not rule.fresh_window:
+        return ()
+    return tuple(
+        "" if x is None else str(x) for x in (rule.during, *(r.during for r in rule.regimes))
+    )
 
 
 def window_of(plan: Rule) -> Over:

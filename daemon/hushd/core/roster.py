@@ -9,9 +9,11 @@ from typing import Any
 
 from hushd.core.aggregation import Aggregator
 from hushd.core.alerts import About, Alarm, Alert, Link, Silence
+from hushd.core.hours import Hours, hours_of
 from hushd.core.places import Place, over_text, places, window_of
 from hushd.core.readings import Labels
 from hushd.core.rules import Rule, Rules
+from hushd.core.schedules import Calendar
 from hushd.core.series import Series, delay
 from hushd.core.shards import Shards
 from hushd.core.transitions import Transition
@@ -39,6 +41,8 @@ class Roster:
         self._sensors = {sensor.name: sensor for sensor in rules.sensors}
         self._places = {name: places(sensor, rules) for name, sensor in self._sensors.items()}
         self._link = Link()
+        calendar = Calendar(rules.schedules, rules.holidays)
+        self._hours = {plan.name: hours_of(plan, calendar) for plan in rules.rules}
         self._shards = Shards(
             {name: [place.each for place in at] for name, at in self._places.items()}
         )
@@ -86,6 +90,8 @@ class Roster:
         pool = self._pools[key] = Pool(key, labels, alone=alone)
         pool.blame = self._blame
         pool.fares = partial(self._mark, key)
+        if place.fresh and (hours := self._hours[place.plans[0].name]) is not None:
+            pool.stretch = partial(self._stretch, hours)
         if saved is not None:
             wanted = [
                 (self._aggregators[p.measure.name], p.measure, window_of(p)) for p in place.plans
@@ -112,8 +118,11 @@ class Roster:
             plan.notify,
         )
         interval = place.sensor.interval
-        alert = Alert(plan, pool, gauge, about, self._link, self._number(), interval)
+        hours = self._hours[plan.name]
+        alert = Alert(plan, pool, gauge, about, self._link, self._number(), interval, hours)
         local = (self.now or 0) - delay(place.sensor)
+        if not self._refilling:  # if so, it is told what counts when all is there
+            alert.begin(local)
         alert.quiet_since = max(local, self._link.back)
         self._alarms[alert.number] = alert
         self._count[plan.name] += 1
@@ -128,6 +137,11 @@ class Roster:
             self._schedule(silence)
         self._schedule(alert)
         return alert
+
+    def _stretch(self, hours: Hours, at: int) -> tuple[int, int]:
+        """Return from when until when the same limits count as at *at*."""
+        wall = at + self._link.shift
+        return hours.since(wall) - self._link.shift, hours.until(wall) - self._link.shift
 
     def _number(self) -> int:
         self._numbers += 1

@@ -251,6 +251,15 @@ class Rules:
     holidays: tuple[str, ...] = ()  # ISO dates
 
     @property
+    def calendar(self) -> str:
+        """Return 16 hex digits that differ when any schedule or holiday differs."""
+        return _digest((self.schedules, self.holidays))
+
+    @property
     def fingerprint(self) -> str:
         """Return 16 hex digits that differ when anything differs."""
-        return hashlib.blake2b(repr(self).encode(), digest_size=8).hexdigest()
+        return _digest(self)
+
+
+def _digest(thing: object) -> str:
+    return hashlib.blake2b(repr(thing).encode(), digest_size=8).hexdigest()

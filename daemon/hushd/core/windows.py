@@ -195,6 +195,10 @@ class Pool:
     """The readings of one sensor that count together, and the gauges over them."""
 
     __slots__ = (
+        "_alone",
+        "_asked",
+        "_fresh_since",
+        "_fresh_until",
         "_gauges",
         "_heard",
         "_hold",
@@ -209,6 +213,7 @@ class Pool:
         "learned",
         "shared",
         "sole",
+        "stretch",
         "version",
     )
 
@@ -218,7 +223,12 @@ class Pool:
         self.labels = labels
         self.blame: Callable[[Fault], None] = lambda fault: None  # noqa: ARG005  the engine sets it
         self.fares: Callable[[], None] = lambda: None  # told when an aggregation fails, or no more
-        self._log = Log(slack=0 if alone else SLACK, covers=True) if log is None else log
+        #: returns from when until when readings count together with one of that instant; None: ever
+        self.stretch: Callable[[int], tuple[int, int]] | None = None
+        self._fresh_since = self._fresh_until = EVER
+        self._alone = alone
+        self._log = self._new_log() if log is None else log
+        self._asked: dict[str, tuple[Aggregator, Measure, Over]] = {}
         self._gauges: dict[str, Gauge] = {}
         self.version = 0
         self.judged: int | None = None  # engine time when its newest reading was
@@ -246,20 +256,59 @@ class Pool:
         name = f"{measure}@{over.span}/{over.count}"
         gauge = self._gauges.get(name)
         if gauge is None:
-            view = self._log.view(
-                aggregator.build(measure.argument),
-                wants=aggregator.wants,
-                span=over.span,
-                count=over.count,
-                key=name,
-            )
-            gauge = self._gauges[name] = Gauge(self, aggregator, over, view)
+            self._asked[name] = (aggregator, measure, over)
+            gauge = self._gauges[name] = Gauge(self, aggregator, over, self._view(name))
             if over.span is not None:
                 self._heard.setdefault(over.span, OrderedDict())
         return gauge
 
+    def refresh(self, at: int) -> None:
+        """Forget the readings from before the stretch that *at* is in, where there is one."""
+        if self.stretch is None or at < self._fresh_until:
+            return
+        self._fresh_since, self._fresh_until = self.stretch(at)
+        began = self._fresh_since
+        stamps = self._log.stamps()
+        if not stamps or stamps[0] >= began:
+            return
+        kept = [pair for pair in zip(stamps, self._log.values(), strict=True) if pair[0] >= began]
+        self._log = self._new_log()
+        for name, gauge in self._gauges.items():
+            gauge.view = self._view(name)
+        for stamp, value in kept:
+            self._log.append(stamp, value, SECOND, SECOND)
+        if not kept:
+            self._newest = None
+        self.known = False  # the next reading weighs those that were kept
+        for heard in self._heard.values():
+            forget(heard, began - 1)
+        self.version += 1
+
+    def look_again(self) -> None:
+        """Let `refresh` look at its stretch: wall time has changed."""
+        self._fresh_until = EVER
+
+    def _new_log(self) -> Log:
+        return Log(slack=0 if self._alone else SLACK, covers=True)
+
+    def _view(self, name: str) -> View:
+        """Return a view of the log for the gauge of that name."""
+        aggregator, measure, over = self._asked[name]
+        return self._log.view(
+            aggregator.build(measure.argument),
+            wants=aggregator.wants,
+            span=over.span,
+            count=over.count,
+            key=name,
+        )
+
     def add(self, series: Labels, speaker: Speaker, at: int, value: float) -> bool:
-        """Take in a reading; False if it is older than what can still be put in order."""
+        """Take in a reading; False if it is older than what can still be put in order.
+
+        One from before the stretch that was last looked at does not count, and is no fault.
+        """
+        if at < self._fresh_since:
+            return True
         if not self.shared and (self.sole is None or self.sole == series):
             added = self._add_sole(series, speaker, at, value)
         else:

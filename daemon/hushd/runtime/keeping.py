@@ -62,7 +62,9 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
     elif now is not None:
         # of what nobody keeps, neither the broker nor we, nothing is here
         kept = away <= config.mqtt.session_expiry and config.store.profile == "durable"
-        owed = engine.resumed(now, gap=not kept or bool(damage))
+        owed = engine.resumed(
+            now, gap=not kept or bool(damage), shift=clock.civil(0), trusted=not clock.why
+        )
         log.info("hushd.resumed", away_s=round(away / SECOND, 1), series=engine.series)
     ledger.mind(engine)
     return Beginning(

@@ -117,6 +117,7 @@ class Loop:
         self._observe = observe
         self._taken: list[Message] = []  # to be acknowledged after the next commit
         self._decided: list[Transition] = []  # to be told after it
+        self._shown: tuple[int, bool] | None = None  # what the engine knows of wall time
         self._watched = 0.0
         self._reported = time.monotonic()
         self._known: Counter[tuple[str, str]] = Counter()
@@ -129,6 +130,7 @@ class Loop:
             owed: What changed with the restart, before anything came in.
         """
         self._decide(owed)
+        self._follow_clock()
         self._connection(connected=False)  # until the source says otherwise
         while True:
             event = self._inbox.take(self._patience())
@@ -137,6 +139,7 @@ class Loop:
                 break
             for news in self._clock.look():  # first: nothing was heard while nobody listened
                 self._hear(news)
+            self._follow_clock()
             self._handle(event)
             self._look_around()
             if self._observe is not None:
@@ -153,6 +156,8 @@ class Loop:
         """Go on with another engine and intake; what ends with the old rules is told at once."""
         self._engine = engine
         self._intake = intake
+        self._shown = None
+        self._follow_clock()
         self._advance()
 
     def _handle(self, event: Event | None) -> None:
@@ -265,7 +270,21 @@ class Loop:
         """Go on after a while in which nothing could be heard: no delay has run in it."""
         now = self._clock.now()
         if now is not None:
-            self._decide(self._engine.resumed(now, gap=False, grace=GRACE))
+            shift, trusted = self._shown = self._wall_time()
+            self._decide(
+                self._engine.resumed(now, gap=False, grace=GRACE, shift=shift, trusted=trusted)
+            )
+
+    def _follow_clock(self) -> None:
+        """Tell the engine how wall time stands to its own: schedules go by that."""
+        shown = self._wall_time()
+        if shown != self._shown and (now := self._clock.now()) is not None:
+            self._shown = shift, trusted = shown
+            self._decide(self._engine.set_clock(now, shift=shift, trusted=trusted))
+
+    def _wall_time(self) -> tuple[int, bool]:
+        """Return wall time less engine time, and whether it is to be believed."""
+        return self._clock.civil(0), not self._clock.why
 
     def _decide(self, transitions: Sequence[Transition]) -> None:
         """Commit at once if somebody is to hear of something, else when it is time."""
