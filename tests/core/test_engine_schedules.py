@@ -361,7 +361,11 @@ def test_random_days_agree_with_the_model(
             if silence and not model.stale and model.heard + model.after == when:  # type: ignore[operator]
                 model.happen("", when)
             model.limits = dict(limits)
-            model.state = {k: v for k, v in model.state.items() if k in limits}
+            model.state = {  # no delay ends in the past
+                k: (word, max(since, when - limits[k][3 if word == "pending" else 4]))
+                for k, (word, since) in model.state.items()
+                if k in limits
+            }
             model.settle(when)
             # a reading at the boundary itself is judged by the new limits, and the last one not
             if last is not None and not model.stale and not (hears and when == until):
