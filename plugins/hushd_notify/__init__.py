@@ -1,9 +1,9 @@
-"""Ways to tell people: log, journal, mqtt, webhook, command, email, and Apprise's services."""
+"""Ways to tell people: log, journal, mqtt, webhook, Alertmanager, command, email, and Apprise's services."""
 
 from collections.abc import Iterator
 
 from hushd.plugin import NotifierType, hookimpl
-from hushd_notify import command, journal, log, mail, mqtt, services, webhook
+from hushd_notify import alertmanager, command, journal, log, mail, mqtt, services, webhook
 
 
 @hookimpl
@@ -13,6 +13,7 @@ def hushd_notifiers() -> Iterator[NotifierType]:
     yield journal.JOURNAL
     yield mqtt.MQTT
     yield webhook.WEBHOOK
+    yield alertmanager.ALERTMANAGER
     yield command.COMMAND
     yield mail.EMAIL
     yield services.APPRISE

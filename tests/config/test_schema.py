@@ -217,7 +217,7 @@ def test_the_guide_holds_the_tables_of_keys():
 
 
 @pytest.mark.parametrize(
-    "name", ["apprise", "command", "email", "journal", "log", "mqtt", "webhook"]
+    "name", ["alertmanager", "apprise", "command", "email", "journal", "log", "mqtt", "webhook"]
 )
 def test_the_page_on_notifiers_holds_the_tables_of_options(name, catalog):
     page = (REPO / "docs" / "notifiers.md").read_text()

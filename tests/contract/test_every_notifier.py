@@ -52,6 +52,14 @@ def receive_webhook(tmp_path: Path, kind: NotifierType, note: Note) -> str:
     return f"{headers} {seen.body.decode()}"
 
 
+def receive_alertmanager(tmp_path: Path, kind: NotifierType, note: Note) -> str:
+    with serving() as server:
+        send(kind, note, url=server.url)
+        ((alert,),) = [json.loads(seen.body) for seen in server.seen]
+    del alert["startsAt"], alert["endsAt"]
+    return str(alert)
+
+
 def receive_command(tmp_path: Path, kind: NotifierType, note: Note) -> str:
     out, program = tmp_path / "out", tmp_path / "program"
     program.write_text(
@@ -89,6 +97,7 @@ RECEIVED: dict[str, tuple[Receive, list[str]]] = {
         receive_webhook,
         ["'X-Possible-Duplicate': 'true'", '"possible_duplicate": true'],
     ),
+    "alertmanager": (receive_alertmanager, []),  # there, the same alert again is no other alert
     "command": (
         receive_command,
         ["'HUSHD_POSSIBLE_DUPLICATE': 'true'", '"possible_duplicate": true'],

@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback: answers ``/STATUS`` with that status.
+"""A real HTTP server on the loopback: answers a POST to ``/STATUS`` with that status.
 
 ``?retry-after=SECONDS`` asks it to say so.
 """
@@ -42,6 +42,9 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
+
+    def do_GET(self) -> None:
+        self.send_error(405)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
