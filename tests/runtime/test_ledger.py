@@ -28,6 +28,7 @@ from hushd.runtime import archive, ledger, outbox
 from hushd.runtime.ledger import Ledger
 from hushd.runtime.logs import Quiet
 from hushd.runtime.redelivery import mark
+from hushd.runtime.store import NOWHERE, Owed
 
 
 @pytest.fixture
@@ -307,6 +308,25 @@ def test_what_is_settled_waits_no_more_and_what_somebody_knows_is_kept(told):
     assert place.ledger.told("mail") == {}
 
 
+@pytest.mark.parametrize(
+    ("known", "kept"),
+    [
+        (Told(3, "warning", at=7, repeats=2, worst="critical"), True),
+        (Told(3, None, at=9, cleared=9), True),  # a cooldown goes by that
+        (Told(3, None, 2, at=9), True),
+        (Told(3, None, None, at=9, repeats=1, worst="critical"), False),
+    ],
+)
+def test_what_somebody_knows_is_kept_whole_as_long_as_it_counts(told, known, kept):
+    place, transitions, _ = told
+    alert = (transitions[0].rule, transitions[0].labels)
+    known = known._replace(last=transitions[0])
+    place.ledger.settle("mail", [], (alert, Told(2, "info", last=transitions[1])))
+    place.ledger.settle("mail", [], (alert, known))
+    place.crash()
+    assert place.ledger.told("mail") == ({alert: known} if kept else {})
+
+
 def test_who_was_taken_out_and_is_back_has_all_that_waits(told):
     place, transitions, kept = told
     place.crash()
@@ -328,11 +348,25 @@ def test_what_is_never_told_can_be_seen_and_waits_no_more(told):
     assert (notifier, json.loads(data)["id"], error) == ("mail", transitions[0].id, "refused: ?")
 
 
+def test_what_one_never_tells_is_for_another_in_the_same_moment(told):
+    place, transitions, kept = told
+    before = time.time_ns()
+    row = place.ledger.bury(kept[0], "no such number", fallback="pager")
+    place.crash()
+    assert [row for row, *_ in left(place)] == kept[1:]
+    (found,) = place.ledger.untold("pager")
+    assert found == (row, transitions[0], found.since, 0, False, "mail")
+    assert found.since >= before  # the other has its own time to try
+    assert rows(place, "dead") == 1
+    assert place.ledger.bury(row, "nor this one") == NOWHERE
+    assert place.ledger.untold("pager") == []
+
+
 def test_rows_of_what_is_not_kept_are_nobodys(told):
     place, _, kept = told
     place.ledger.claim(0)
     place.ledger.postpone(0, unsure=True)
-    place.ledger.bury(0, "x")
+    assert place.ledger.bury(0, "x", fallback="phone") == NOWHERE
     place.ledger.settle("mail", [0])
     place.crash()
     assert left(place) == [(row, 0, False) for row in kept]
@@ -343,14 +377,16 @@ def test_what_a_notifier_has_is_kept_in_place_of_what_was_there(told):
     alert = (transitions[0].rule, transitions[0].labels)
     place.ledger.settle("mail", [], (("other", ()), Told(1, "info", None)))
     fresh = place.ledger.keep(
-        "mail", [(transitions[1], 7, True), (transitions[2], 8, False)], {alert: Told(1, None, 1)}
+        "mail",
+        [Owed(transitions[1], 7, unsure=True), Owed(transitions[2], 8, instead="phone")],
+        {alert: Told(1, None, 1)},
     )
     assert not set(fresh) & set(kept)
     place.crash()
     found = place.ledger.untold("mail")
-    assert [(u.row, u.since, u.unsure) for u in found] == [
-        (fresh[0], 7, True),
-        (fresh[1], 8, False),
+    assert [(u.row, u.since, u.unsure, u.instead) for u in found] == [
+        (fresh[0], 7, True, ""),
+        (fresh[1], 8, False, "phone"),
     ]
     assert ids(u.transition for u in found) == ids(transitions[1:3])
     assert place.ledger.told("mail") == {alert: Told(1, None, 1)}

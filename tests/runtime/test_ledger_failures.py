@@ -20,7 +20,7 @@ from hushd.runtime import database, storefile
 from hushd.runtime.database import Database, Glimpse
 from hushd.runtime.ledger import Ledger
 from hushd.runtime.logs import Quiet
-from hushd.runtime.store import HeldError
+from hushd.runtime.store import HeldError, Owed
 from hushd.runtime.storefile import StoreError, StoreInUseError
 
 STORES = Path(__file__).parent / "stores"
@@ -172,14 +172,15 @@ def test_a_file_of_a_later_version_is_not_touched(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_kept_file_of_version_1_is_gone_on_from(tmp_path):
+@pytest.mark.parametrize("kept", sorted(STORES.glob("v*.db")), ids=lambda kept: kept.stem)
+def test_a_kept_file_of_an_earlier_version_is_gone_on_from(tmp_path, kept):
     make = runpy.run_path(str(STORES / "make.py"))
-    shutil.copy(STORES / "v1.db", tmp_path / "hushd.db")
+    shutil.copy(kept, tmp_path / "hushd.db")
     ledger, engine = make["opened"](tmp_path / "hushd.db")
     assert not ledger.opened.fresh
     assert [a.state for a in engine.alerts()] == ["firing(warning)", "ok", "ok"]
     assert {a.last for a in engine.alerts()} == {75.5, 59.0}
-    (waiting,) = ledger.untold("mail")
+    waiting, *handed_on = ledger.untold("mail")
     assert (waiting.transition.rule, waiting.transition.event, waiting.unsure) == (
         "loud",
         "raised",
@@ -187,6 +188,11 @@ def test_a_kept_file_of_version_1_is_gone_on_from(tmp_path):
     )
     ((alert, told),) = ledger.told("phone").items()
     assert (alert, told.level) == (("loud", (("room", "0"),)), "warning")
+    if kept.stem != "v1":
+        assert told == make["told"](waiting.transition)
+        assert [untold.instead for untold in handed_on] == ["pager"]
+        assert [mute.comment for mute in ledger.mutes()] == ["painters"]
+        assert [ack.comment for ack in ledger.acks()] == ["somebody is on the way"]
     make["live"](ledger, engine, range(make["SECONDS"], make["SECONDS"] + 10))
     ledger.close()
 
@@ -542,7 +548,7 @@ def test_while_nothing_can_be_kept_workers_are_told_so_and_nothing_piles_up(tmp_
     while not place.told:
         assert place.step() in ([], [0])
     assert place.ledger.untold("phone") == []
-    assert place.ledger.keep("phone", [(place.told[0], 1, False)], {}) == [0]
+    assert place.ledger.keep("phone", [Owed(place.told[0], 1)], {}) == [0]
     place.ledger.settle("phone", [5])
     go_on(place, 3000)
     assert len(place.ledger._readings) == 0
@@ -573,7 +579,7 @@ def test_rows_of_an_earlier_file_are_not_given_to_others(tmp_path):
     for name in ("hushd.db", "hushd.db-wal", "hushd.db-shm"):
         (tmp_path / name).unlink(missing_ok=True)
     assert place.ledger.watch()
-    (new,) = place.ledger.keep("phone", [(place.told[0], 1, False)], {})
+    (new,) = place.ledger.keep("phone", [Owed(place.told[0], 1)], {})
     assert new > old
 
 

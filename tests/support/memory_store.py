@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from hushd.core.mutes import Ack, Mute
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
-from hushd.runtime.store import Alert, Letter, Store, Untold, VolatileStore
+from hushd.runtime.store import NOWHERE, Alert, Letter, Owed, Store, Untold, VolatileStore
+from hushd.runtime.wishes import Wishes
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ class Row:
     notifier: str
     transition: Transition
     since: int
+    instead: str = ""
     attempts: int = 0
     sending: bool = False
     unsure: bool = False
@@ -51,6 +54,7 @@ class Disk:
     outbox: dict[int, Row] = field(default_factory=dict)
     told: dict[str, dict[Alert, Told]] = field(default_factory=dict)
     dead: list[tuple[Transition, str]] = field(default_factory=list)
+    wishes: Wishes = field(default_factory=Wishes)
     last: int = 0
 
 
@@ -65,6 +69,7 @@ class MemoryStore(VolatileStore):
     def __init__(self, disk: Disk, wall: Callable[[], int]) -> None:
         super().__init__()
         self.disk = disk
+        self._wishes = disk.wishes
         self._wall = wall
         for row in disk.outbox.values():
             row.unsure, row.sending = row.unsure or row.sending, False
@@ -85,7 +90,14 @@ class MemoryStore(VolatileStore):
     def untold(self, notifier: str) -> list[Untold]:
         """Return what waits."""
         return [
-            Untold(number, row.transition, row.since, row.attempts, row.sending or row.unsure)
+            Untold(
+                number,
+                row.transition,
+                row.since,
+                row.attempts,
+                row.sending or row.unsure,
+                row.instead,
+            )
             for number, row in sorted(self.disk.outbox.items())
             if row.notifier == notifier
         ]
@@ -106,7 +118,7 @@ class MemoryStore(VolatileStore):
             alert, told = news
             known = self.disk.told.setdefault(notifier, {})
             known[alert] = told
-            if told.level is None and told.missed is None:
+            if (told.level, told.missed, told.cleared) == (None, None, None):
                 del known[alert]
 
     def postpone(self, row: int, *, unsure: bool) -> None:
@@ -115,15 +127,20 @@ class MemoryStore(VolatileStore):
             found = self.disk.outbox[row]
             found.sending, found.unsure = False, found.unsure or unsure
 
-    def bury(self, row: int, error: str) -> None:
-        """Keep that this is never told."""
-        if row in self.disk.outbox:
-            self.disk.dead.append((self.disk.outbox.pop(row).transition, error))
+    def bury(self, row: int, error: str, fallback: str = "") -> int:
+        """Keep that this is never told, or by another."""
+        if row not in self.disk.outbox:
+            return NOWHERE
+        found = self.disk.outbox.pop(row)
+        self.disk.dead.append((found.transition, error))
+        if not fallback:
+            return NOWHERE
+        return self._post(Row(fallback, found.transition, self._wall(), instead=found.notifier))
 
     def keep(
         self,
         notifier: str,
-        letters: Sequence[tuple[Transition, int, bool]],
+        letters: Sequence[Owed],
         told: dict[Alert, Told],
     ) -> list[int]:
         """Keep all anew."""
@@ -131,8 +148,8 @@ class MemoryStore(VolatileStore):
             del self.disk.outbox[number]
         self.disk.told[notifier] = dict(told)
         return [
-            self._post(Row(notifier, transition, since, unsure=unsure))
-            for transition, since, unsure in letters
+            self._post(Row(notifier, owed.transition, owed.since, owed.instead, unsure=owed.unsure))
+            for owed in letters
         ]
 
     def _post(self, row: Row) -> int:
@@ -189,9 +206,33 @@ class Fused(VolatileStore):
         """Postpone, if the process lives that long."""
         self._do(lambda: self._store.postpone(row, unsure=unsure))
 
-    def bury(self, row: int, error: str) -> None:
+    def bury(self, row: int, error: str, fallback: str = "") -> int:
         """Bury, if the process lives that long."""
-        self._do(lambda: self._store.bury(row, error))
+        return self._do(lambda: self._store.bury(row, error, fallback))
+
+    def mutes(self) -> list[Mute]:
+        """Return the silences."""
+        return self._store.mutes()
+
+    def keep_mute(self, mute: Mute) -> None:
+        """Keep a silence, if the process lives that long."""
+        self._do(lambda: self._store.keep_mute(mute))
+
+    def drop_mute(self, number: int) -> None:
+        """Forget a silence, if the process lives that long."""
+        self._do(lambda: self._store.drop_mute(number))
+
+    def acks(self) -> list[Ack]:
+        """Return who minds what."""
+        return self._store.acks()
+
+    def keep_ack(self, ack: Ack) -> None:
+        """Keep who minds an alert, if the process lives that long."""
+        self._do(lambda: self._store.keep_ack(ack))
+
+    def drop_acks(self, alerts: Sequence[Alert]) -> None:
+        """Forget who minded alerts, if the process lives that long."""
+        self._do(lambda: self._store.drop_acks(alerts))
 
     def _do(self, action: Callable[[], T]) -> T:
         self._fuse.burn()

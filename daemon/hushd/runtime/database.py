@@ -47,6 +47,30 @@ SCRIPTS = (
     CREATE TABLE dead (id INTEGER PRIMARY KEY, at INTEGER, notifier TEXT, data TEXT, error TEXT);
     CREATE TABLE gap (id INTEGER PRIMARY KEY, at INTEGER, wall INTEGER, why TEXT);
     """,
+    """
+    ALTER TABLE told ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE told ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE told ADD COLUMN worst TEXT;
+    ALTER TABLE told ADD COLUMN cleared INTEGER;
+    ALTER TABLE told ADD COLUMN last TEXT;  -- what happened, as in the journal
+    ALTER TABLE outbox ADD COLUMN instead TEXT NOT NULL DEFAULT '';  -- of this notifier
+    CREATE TABLE mutes (
+        number INTEGER PRIMARY KEY,
+        rule TEXT,
+        labels TEXT,
+        begins INTEGER,
+        ends INTEGER,
+        comment TEXT
+    );
+    CREATE TABLE acks (
+        rule TEXT,
+        labels TEXT,
+        episode INTEGER,
+        at INTEGER,
+        comment TEXT,
+        PRIMARY KEY (rule, labels)
+    ) WITHOUT ROWID;
+    """,
 )
 VERSION = len(SCRIPTS)
 BUSY_MS = 2000  # somebody may be looking at the file with a tool

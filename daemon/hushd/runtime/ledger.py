@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from hushd.config.records import Store as Settings
 from hushd.core.aggregation import Aggregator
 from hushd.core.engine import Engine
+from hushd.core.mutes import Ack, Mute
 from hushd.core.readings import SECOND, Reading
 from hushd.core.reconcile import Told
 from hushd.core.rules import Rules
@@ -32,8 +33,9 @@ from hushd.runtime.logs import Log
 from hushd.runtime.messages import Message
 from hushd.runtime.outbox import Outbox
 from hushd.runtime.redelivery import Mark, mark
-from hushd.runtime.store import NOWHERE, Alert, HeldError, Letter, Untold
+from hushd.runtime.store import NOWHERE, Alert, HeldError, Letter, Owed, Untold
 from hushd.runtime.storefile import Opened, StoreError, StoreFile
+from hushd.runtime.wishes import Wishes
 
 READINGS = 500  # that wait for a commit; then it is due at once
 SELDOM = 60.0  # seconds; how often is kept what no reading and no alert asks for: the time
@@ -113,6 +115,8 @@ class Ledger:
         self._gaps: deque[Gap] = deque(maxlen=LATELY)
         self._missed: deque[Transition] = deque(maxlen=LATELY)  # by the journal
         self._troubles: bytes | None = None
+        self._wishes = Wishes()
+        self._wished = False  # something that is not in the file
         self._pending_since: float | None = None
         self._written = time.monotonic()
         self._written_now: int | None = None  # engine time then
@@ -134,6 +138,8 @@ class Ledger:
         found = self._file.open()
         self._glimpse = None
         self._look_into(found)
+        if self._file.strange:
+            self._wishes.adopt(found)
         self._anew = True
         self._readings.clear()
 
@@ -142,6 +148,7 @@ class Ledger:
         found = self._file.glimpse()
         if found is not None:
             self._look_into(found)
+            self._wishes.adopt(found)
             self._glimpse = found
 
     def _look_into(self, found: Database) -> None:
@@ -331,6 +338,7 @@ class Ledger:
                     self._gaps.clear()
                     self._missed.clear()
                     self._marks.clear()
+                    self._wished = False
             if self._file.database is None:
                 if self._settings.on_error == "hold":
                     raise HeldError(self.trouble)
@@ -341,7 +349,7 @@ class Ledger:
 
     def _has_news(self) -> bool:
         """Say whether there is something to write beside what is handed over."""
-        if self._gaps or self._passing or (self._anew and self._engine is not None):
+        if self._gaps or self._passing or self._wished or (self._anew and self._engine is not None):
             return True
         if self._keeps_windows and (self._readings or self._marks):
             return True
@@ -387,6 +395,8 @@ class Ledger:
         def execute() -> list[int]:
             for sql, values in statements:
                 found.execute(sql, values)
+            if self._wished:
+                self._wishes.write(found)
             return outbox.write([*self._missed, *transitions], letters)
 
         rows = self._file.transact(execute)
@@ -439,6 +449,7 @@ class Ledger:
                 if self._file.strange and self._file.database is not None:
                     self._file.begin_anew("it is not the file that hushd began with")
                     self._look_into(self._file.database)
+                self._wished = True
             except (sqlite3.Error, OSError, StoreError) as exc:
                 self._file.fail(exc)
                 return False
@@ -500,20 +511,71 @@ class Ledger:
         if row != NOWHERE:
             self._do(lambda outbox: outbox.postpone(row, unsure=unsure), None)
 
-    def bury(self, row: int, error: str) -> None:
-        """Keep that this is never told, and why; it stays to be seen."""
-        if row != NOWHERE:
-            self._do(lambda outbox: outbox.bury(row, database.plain(error)), None)
+    def bury(self, row: int, error: str, fallback: str = "") -> int:
+        """Keep that this is never told, and why; return the row for *fallback*, if any."""
+        if row == NOWHERE:
+            return NOWHERE
+        why = database.plain(error)
+        return self._do(lambda outbox: outbox.bury(row, why, fallback), NOWHERE)
 
     def keep(
         self,
         notifier: str,
-        letters: Sequence[tuple[Transition, int, bool]],
+        letters: Sequence[Owed],
         told: dict[Alert, Told],
     ) -> list[int]:
         """Keep all that waits for *notifier* and all it knows, in place of what was there."""
         nowhere = [NOWHERE] * len(letters)
         return self._do(lambda outbox: outbox.keep(notifier, letters, told), nowhere)
+
+    # -- what people asked for ---------------------------------------------------------
+
+    def mutes(self) -> list[Mute]:
+        """Return the silences, in the order of their numbers."""
+        with self._mutex:
+            return self._wishes.mutes()
+
+    def keep_mute(self, mute: Mute) -> None:
+        """Keep a silence; while the file fails, until the next commit that does not."""
+        with self._mutex:
+            self._wishes.keep_mute(mute)
+            self._wish()
+
+    def drop_mute(self, number: int) -> None:
+        """Forget a silence that has ended."""
+        with self._mutex:
+            if self._wishes.drop_mute(number):
+                self._wish()
+
+    def acks(self) -> list[Ack]:
+        """Return who minds what."""
+        with self._mutex:
+            return self._wishes.acks()
+
+    def keep_ack(self, ack: Ack) -> None:
+        """Keep that somebody minds an alert."""
+        with self._mutex:
+            self._wishes.keep_ack(ack)
+            self._wish()
+
+    def drop_acks(self, alerts: Sequence[Alert]) -> None:
+        """Forget who minded these alerts: their episodes are over."""
+        with self._mutex:
+            if self._wishes.drop_acks(alerts):
+                self._wish()
+
+    def _wish(self) -> None:
+        """Write what people asked for, if that can be done."""
+        found = self._file.database
+        self._wished = True
+        if found is None:
+            return
+
+        def write(_: Outbox) -> bool:
+            self._wishes.write(found)
+            return True
+
+        self._wished = not self._do(write, instead=False)
 
     def _ask(self, question: Callable[[Outbox], T], instead: T) -> T:
         """Return the answer, from what could be read if nothing can be written."""

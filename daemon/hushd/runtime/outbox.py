@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
 from hushd.runtime.database import Database
-from hushd.runtime.store import Alert, Letter, Untold
+from hushd.runtime.store import NOWHERE, Alert, Letter, Owed, Untold
 
 JOURNAL = 10_000  # transitions that are kept, beside those that somebody has yet to hear of
 DEAD = 1_000  # what was never told
@@ -49,7 +49,7 @@ class Outbox:
         for notifier, transition in letters:
             if transition not in rows:
                 rows[transition] = self._note(transition)
-            posted.append(self._post(notifier, rows[transition], now, unsure=False))
+            posted.append(self._post(notifier, rows[transition], now))
         if transitions and self._journal % SLACK < len(transitions):
             self._execute(
                 "DELETE FROM journal WHERE id <= ? AND id NOT IN (SELECT journal FROM outbox)",
@@ -60,23 +60,26 @@ class Outbox:
     def told(self, notifier: str) -> dict[Alert, Told]:
         """Return what *notifier* knows."""
         found = self._execute(
-            "SELECT rule, labels, episode, level, missed FROM told WHERE notifier = ?", (notifier,)
+            "SELECT rule, labels, episode, level, missed, at, repeats, worst, cleared, last"
+            " FROM told WHERE notifier = ?",
+            (notifier,),
         )
         return {
-            (rule, _labels(labels)): Told(episode, level, missed)
-            for rule, labels, episode, level, missed in found
+            (rule, _labels(labels)): Told(*known)._replace(last=last and _transition(last))
+            for rule, labels, *known, last in found
         }
 
     def untold(self, notifier: str) -> list[Untold]:
         """Return what waits for *notifier*, whom nobody works for yet, oldest first."""
         found = self._execute(
-            "SELECT outbox.id, data, since, attempts, sending OR unsure FROM outbox JOIN journal"
-            " ON journal.id = journal WHERE notifier = ? ORDER BY outbox.id",
+            "SELECT outbox.id, data, since, attempts, sending OR unsure, instead"
+            " FROM outbox JOIN journal ON journal.id = journal WHERE notifier = ?"
+            " ORDER BY outbox.id",
             (notifier,),
         )
         return [
-            Untold(row, Transition.load(json.loads(data)), since, attempts, bool(unsure))
-            for row, data, since, attempts, unsure in found
+            Untold(row, _transition(data), since, attempts, bool(unsure), instead)
+            for row, data, since, attempts, unsure, instead in found
         ]
 
     def claim(self, row: int) -> None:
@@ -96,8 +99,12 @@ class Outbox:
         if news is not None:
             self._learn(notifier, *news)
 
-    def bury(self, row: int, error: str) -> None:
-        """Keep that this is never told, and why."""
+    def bury(self, row: int, error: str, fallback: str) -> int:
+        """Keep that this is never told, and why; return the row for *fallback*, if any."""
+        handed_on = NOWHERE
+        found = self._execute("SELECT notifier, journal FROM outbox WHERE id = ?", (row,))
+        for notifier, journal in found.fetchall() if fallback else ():
+            handed_on = self._post(fallback, journal, time.time_ns(), instead=notifier)
         self._dead += 1
         self._execute(
             "INSERT INTO dead SELECT ?, ?, notifier, data, ? FROM outbox JOIN journal"
@@ -106,11 +113,12 @@ class Outbox:
         )
         self._execute("DELETE FROM outbox WHERE id = ?", (row,))
         self._execute("DELETE FROM dead WHERE id <= ?", (self._dead - DEAD,))
+        return handed_on
 
     def keep(
         self,
         notifier: str,
-        letters: Sequence[tuple[Transition, int, bool]],
+        letters: Sequence[Owed],
         told: dict[Alert, Told],
     ) -> list[int]:
         """Keep all that waits for *notifier*, and all that it knows, in place of what was there."""
@@ -119,8 +127,14 @@ class Outbox:
         for alert, known in told.items():
             self._learn(notifier, alert, known)
         return [
-            self._post(notifier, self._note(transition), since, unsure=unsure)
-            for transition, since, unsure in letters
+            self._post(
+                notifier,
+                self._note(owed.transition),
+                owed.since,
+                unsure=owed.unsure,
+                instead=owed.instead,
+            )
+            for owed in letters
         ]
 
     def _note(self, transition: Transition) -> int:
@@ -131,22 +145,26 @@ class Outbox:
         )
         return self._journal
 
-    def _post(self, notifier: str, journal: int, since: int, *, unsure: bool) -> int:
+    def _post(
+        self, notifier: str, journal: int, since: int, *, unsure: bool = False, instead: str = ""
+    ) -> int:
         row, self.next = self.next, self.next + 1
         self._execute(
-            "INSERT INTO outbox VALUES (?, ?, ?, ?, 0, 0, ?)",
-            (row, notifier, journal, since, unsure),
+            "INSERT INTO outbox VALUES (?, ?, ?, ?, 0, 0, ?, ?)",
+            (row, notifier, journal, since, unsure, instead),
         )
         return row
 
     def _learn(self, notifier: str, alert: Alert, told: Told) -> None:
         rule, labels = alert
         key = (notifier, rule, _json(labels))
-        if told.level is None and told.missed is None:  # as if nothing had ever been said
+        if (told.level, told.missed, told.cleared) == (None, None, None):  # as if never told
             self._execute("DELETE FROM told WHERE (notifier, rule, labels) = (?, ?, ?)", key)
         else:
+            last = None if told.last is None else _json(told.last.save())
             self._execute(
-                "INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?, ?, ?)", (*key, *told[:3])
+                "INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, *told[:7], last),
             )
 
     def _newest(self, table: str) -> int:
@@ -156,6 +174,10 @@ class Outbox:
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
+
+
+def _transition(text: str) -> Transition:
+    return Transition.load(json.loads(text))
 
 
 def _labels(text: str) -> tuple[tuple[str, str], ...]:

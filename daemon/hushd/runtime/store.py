@@ -9,18 +9,19 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from hushd.core.engine import Engine
-from hushd.core.readings import Labels, Reading
+from hushd.core.mutes import Ack, Mute
+from hushd.core.readings import Reading
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
 from hushd.runtime.messages import Message
-
-#: An alert: rule and labels.
-Alert = tuple[str, Labels]
+from hushd.runtime.wishes import Alert, Wishes
 
 #: What a notifier is to be told of: its name, and what happened.
 Letter = tuple[str, Transition]
 
 NOWHERE = 0  # the row of what is not kept
+
+__all__ = ["NOWHERE", "Alert", "HeldError", "Letter", "Owed", "Store", "Untold", "VolatileStore"]
 
 
 class HeldError(Exception):
@@ -35,6 +36,16 @@ class Untold(NamedTuple):
     since: int  # wall time when it was committed, in ns
     attempts: int
     unsure: bool  # an attempt may have succeeded: what comes now may be a duplicate
+    instead: str = ""  # the notifier that this one stands in for
+
+
+class Owed(NamedTuple):
+    """What one notifier is yet to be told of, as it is kept anew after a failure."""
+
+    transition: Transition
+    since: int  # wall time when it was committed, in ns
+    unsure: bool = False
+    instead: str = ""  # the notifier that this one stands in for
 
 
 class Store(Protocol):
@@ -118,19 +129,52 @@ class Store(Protocol):
     def postpone(self, row: int, *, unsure: bool) -> None:
         """Keep that an attempt failed; *unsure*: it may have arrived all the same."""
 
-    def bury(self, row: int, error: str) -> None:
-        """Keep that this is never told, and why; it stays to be seen."""
+    def bury(self, row: int, error: str, fallback: str = "") -> int:
+        """Keep that this is never told, and why; it stays to be seen.
+
+        Args:
+            row: In the outbox.
+            error: Why.
+            fallback: The notifier that is to tell it instead, if any; it counts as handed over
+                now, for it is the other that has tried for so long.
+
+        Returns:
+            The row for *fallback*, `NOWHERE` without or where that is not kept.
+        """
 
     def keep(
         self,
         notifier: str,
-        letters: Sequence[tuple[Transition, int, bool]],
+        letters: Sequence[Owed],
         told: dict[Alert, Told],
     ) -> list[int]:
-        """Keep all that waits for *notifier* (transition, since, unsure) and all it knows.
+        """Keep all that waits for *notifier* and all it knows.
 
         For after a failure of the store, in place of what it held.  Returns the rows.
         """
+
+    # -- what people asked for; called by the loop -------------------------------------
+
+    def mutes(self) -> list[Mute]:
+        """Return the silences that were not dropped, in the order of their numbers.
+
+        After a failure there may be some among them that another process has left.
+        """
+
+    def keep_mute(self, mute: Mute) -> None:
+        """Keep a silence; one of the same number is replaced."""
+
+    def drop_mute(self, number: int) -> None:
+        """Forget a silence that has ended."""
+
+    def acks(self) -> list[Ack]:
+        """Return who minds what."""
+
+    def keep_ack(self, ack: Ack) -> None:
+        """Keep that somebody minds an alert; what was kept of it before is replaced."""
+
+    def drop_acks(self, alerts: Sequence[Alert]) -> None:
+        """Forget who minded these alerts: their episodes are over."""
 
 
 class VolatileStore:
@@ -145,6 +189,7 @@ class VolatileStore:
     def __init__(self) -> None:
         """Start with nothing pending."""
         self._pending = False
+        self._wishes = Wishes()
 
     def mind(self, engine: Engine) -> None:
         """Do nothing."""
@@ -205,14 +250,39 @@ class VolatileStore:
     def postpone(self, row: int, *, unsure: bool) -> None:
         """Do nothing."""
 
-    def bury(self, row: int, error: str) -> None:
+    def bury(self, row: int, error: str, fallback: str = "") -> int:
         """Do nothing."""
+        return NOWHERE
 
     def keep(
         self,
         notifier: str,
-        letters: Sequence[tuple[Transition, int, bool]],
+        letters: Sequence[Owed],
         told: dict[Alert, Told],
     ) -> list[int]:
         """Keep nothing."""
         return [NOWHERE] * len(letters)
+
+    def mutes(self) -> list[Mute]:
+        """Return the silences of this process."""
+        return self._wishes.mutes()
+
+    def keep_mute(self, mute: Mute) -> None:
+        """Remember a silence for as long as the process lives."""
+        self._wishes.keep_mute(mute)
+
+    def drop_mute(self, number: int) -> None:
+        """Forget a silence."""
+        self._wishes.drop_mute(number)
+
+    def acks(self) -> list[Ack]:
+        """Return who minds what in this process."""
+        return self._wishes.acks()
+
+    def keep_ack(self, ack: Ack) -> None:
+        """Remember that somebody minds an alert for as long as the process lives."""
+        self._wishes.keep_ack(ack)
+
+    def drop_acks(self, alerts: Sequence[Alert]) -> None:
+        """Forget who minded these alerts."""
+        self._wishes.drop_acks(alerts)

@@ -16,7 +16,7 @@ from hushd.runtime import notes
 from hushd.runtime.errands import Buried, Deed, Errand, Errands, Settled, Waiting
 from hushd.runtime.fortune import DEFINITE, Fortune
 from hushd.runtime.logs import Log
-from hushd.runtime.store import NOWHERE, Store
+from hushd.runtime.store import NOWHERE, Owed, Store
 from hushd.runtime.veil import spoken
 from hushd.runtime.ways import Patience, Way
 
@@ -115,7 +115,7 @@ class Worker:
                 self._errands.adopt(self._store.told(self.name), _inherited(self._store, self.name))
                 self._changed.notify_all()
             letters = [
-                (
+                Owed(
                     waiting.transition,
                     _by_the_wall(waiting.since),
                     waiting.unsure or waiting is self._current,

@@ -13,6 +13,7 @@ from pathlib import Path
 from hushd.config import read_text
 from hushd.config.records import Store
 from hushd.core.engine import Engine
+from hushd.core.mutes import Ack, Mute
 from hushd.core.readings import SECOND, Reading
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
@@ -74,10 +75,18 @@ def live(ledger: Ledger, engine: Engine, seconds: range) -> None:
         rows = ledger.commit(transitions, letters, troubles=b"[]")
         if rows:
             alert = (transitions[0].rule, transitions[0].labels)
-            ledger.settle("phone", rows[:1], (alert, Told(1, "warning", None)))
+            ledger.settle("phone", rows[:1], (alert, told(transitions[0])))
             ledger.claim(rows[1])
             extra = ledger.commit((), [("pager", transitions[0])])
-            ledger.bury(extra[0], "no such number")
+            ledger.bury(extra[0], "no such number", fallback="mail")
+            ledger.keep_mute(Mute(1, "loud", (("room", "1"),), at, at + SECOND, "painters"))
+            ledger.keep_ack(Ack(*alert, 1, at, "somebody is on the way"))
+
+
+def told(transition: Transition) -> Told:
+    """Return what somebody knows who was reminded once."""
+    at = transition.at + SECOND
+    return Told(1, "warning", at=at, repeats=1, worst="warning", last=transition)
 
 
 def write(path: Path) -> None:
