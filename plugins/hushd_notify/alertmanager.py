@@ -166,9 +166,9 @@ def identity(record: Mapping[str, Any], site: str, static: Mapping[str, str]) ->
     """
     given: Mapping[str, Any] = record.get("labels") or {}
     labels = {"alertname": str(record.get("rule")), "site": site, **static}
-    for name, value in given.items():
+    for name, value in sorted(given.items()):
         known = name
-        while known in RESERVED or known in static or (known != name and known in given):
+        while known in RESERVED or known in labels or (known != name and known in given):
             known = f"label_{known}"
         labels[known] = str(value)
     # Alertmanager leaves out what is empty, and knows no half of a pair of surrogates
