@@ -162,7 +162,7 @@ def identity(record: Mapping[str, Any], site: str, static: Mapping[str, str]) ->
     A label whose name is taken goes by another one, else two alerts could become one.
 
     >>> identity({"rule": "loud", "labels": {"site": "west", "room": "101"}}, "Adler", {"room": "x"})
-    {'alertname': 'loud', 'site': 'Adler', 'room': 'x', 'label_site': 'west', 'label_room': '101'}
+    {'alertname': 'loud', 'site': 'Adler', 'room': 'x', 'label_room': '101', 'label_site': 'west'}
     """
     given: Mapping[str, Any] = record.get("labels") or {}
     labels = {"alertname": str(record.get("rule")), "site": site, **static}
