@@ -355,10 +355,8 @@ def test_random_days_agree_with_the_model(
         while boundaries and boundaries[0][0] <= until:
             when, limits = boundaries.pop(0)
             model.advance(when, inclusive=False)
-            silence = model.after is not None and model.heard is not None
-            if hears and when == until:
-                silence = False  # a reading comes first
-            if silence and not model.stale and model.heard + model.after == when:  # type: ignore[operator]
+            due = [at for at, _, severity in model.due() if not severity]
+            if due == [when] and not (hears and when == until):  # a reading comes first
                 model.happen("", when)
             model.limits = dict(limits)
             model.state = {  # no delay ends in the past
