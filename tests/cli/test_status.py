@@ -60,10 +60,28 @@ FOUND: dict[str, Any] = {
                 "since": "2026-03-01T11:00:00Z",
                 "silent": True,
                 "incomplete": True,
+                "silenced": True,
+                "acknowledged": "somebody is on the way",
             }
         ],
         "left_out": 3,
     },
+    "silences": [
+        {
+            "number": 1,
+            "rule": "loud",
+            "labels": {"room": "101"},
+            "until": "2026-12-24 08:00",
+            "comment": "painters",
+        },
+        {
+            "number": 4,
+            "rule": "",
+            "labels": {},
+            "until": "2026-03-01 13:00",
+            "comment": "moving the broker",
+        },
+    ],
     "readings": {
         "accepted": 812,
         "rejected": {
@@ -111,8 +129,11 @@ readings       812 taken, 3 rejected, 0 waiting, 0 dropped
 store          /var/lib/hushd/hushd.db: degraded, not durable
   readings are missing, noticed 1h 0m ago: the broker has dropped 3 messages
 alerts         1 firing, 1 ok
-  firing(warning)  loud room=1\x1b[2J: 72.35 dBA, limit 70, for 1h 0m, sends nothing, readings are missing
+  firing(warning)  loud room=1\x1b[2J: 72.35 dBA, limit 70, for 1h 0m, sends nothing, readings are missing, silenced, acknowledged: somebody is on the way
   and 3 more
+silences       2
+  1: loud room=101, until 2026-12-24 08:00: painters
+  4: everything, until 2026-03-01 13:00: moving the broker
 notifiers
   desk (webhook): told something 1h 0m ago, 1 waiting, failed 1 time, last 2s ago: HTTP 503
   phone (log): nothing told yet, 0 waiting

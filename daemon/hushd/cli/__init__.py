@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hushd.cli import (
+    ack,
     backup,
     check,
     demo,
@@ -22,11 +23,25 @@ from hushd.cli import (
     replay,
     run,
     schema,
+    silence,
     status,
 )
 from hushd.cli.codes import OK, UNAVAILABLE, USAGE
 
-COMMANDS = (run, status, reload, backup, check, notify_test, replay, demo, plugins, schema)
+COMMANDS = (
+    run,
+    status,
+    reload,
+    silence,
+    ack,
+    backup,
+    check,
+    notify_test,
+    replay,
+    demo,
+    plugins,
+    schema,
+)
 
 DESCRIPTION = """\
 Watches sensors over MQTT and tells people when a rule is broken.

@@ -2,10 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hushd.cli.codes import OK, UNAVAILABLE
 from hushd.runtime import control
 
 
@@ -34,6 +35,29 @@ def ask(args: argparse.Namespace, request: Mapping[str, Any]) -> dict[str, Any]:
         ) from exc
     except OSError as exc:
         raise NobodyError(f"{path}: {exc.strerror or exc}") from exc
+
+
+def inquire(
+    args: argparse.Namespace,
+    request: Mapping[str, Any],
+    show: Callable[[Mapping[str, Any]], None],
+) -> int:
+    """Ask, and let *show* print the answer, or print why there is none; return the exit code."""
+    command = args.run.__name__.replace("_", "-")
+    try:
+        answer = ask(args, request)
+    except NobodyError as exc:
+        print(f"hushd {command}: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    if not answer.get("ok"):
+        return told(command, answer)
+    show(answer)
+    return OK
+
+
+def printable(line: str) -> str:
+    """Return *line* with nothing that a terminal would obey: labels come from outside."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
 def told(command: str, answer: Mapping[str, Any]) -> int:

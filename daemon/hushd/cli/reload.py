@@ -2,8 +2,9 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
+from typing import Any
 
-from hushd.cli.codes import OK, UNAVAILABLE
 from hushd.cli.common import add_where, command
 
 
@@ -20,16 +21,12 @@ def reload(args: argparse.Namespace) -> int:
     is shown, the old one keeps running, and the exit code is 78; 69 if no daemon answers.
     Secrets from systemd are those that it gave at the start.
     """
-    from hushd.cli.asking import NobodyError, ask, told  # noqa: PLC0415  see hushd.cli
+    from hushd.cli.asking import inquire  # noqa: PLC0415  see hushd.cli
 
-    try:
-        answer = ask(args, {"do": "reload"})
-    except NobodyError as exc:
-        print(f"hushd reload: {exc}", file=sys.stderr)
-        return UNAVAILABLE
-    if not answer.get("ok"):
-        return told("reload", answer)
+    return inquire(args, {"do": "reload"}, _show)
+
+
+def _show(answer: Mapping[str, Any]) -> None:
     for warning in answer.get("warnings", ()):
         print(warning, file=sys.stderr)
     print("the configuration was read again and is in force")
-    return OK

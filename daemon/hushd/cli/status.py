@@ -2,12 +2,10 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from hushd.cli.codes import OK, UNAVAILABLE
 from hushd.cli.common import add_where, command
 
 FEW = 3  # gaps, the newest
@@ -28,21 +26,16 @@ def status(args: argparse.Namespace) -> int:
     what was rejected and why, and each notifier.  Exit code 0 if a daemon answers, however
     it fares; 69 if none does.
     """
-    from hushd.cli.asking import NobodyError, ask, told  # noqa: PLC0415  see hushd.cli
+    from hushd.cli.asking import inquire, printable  # noqa: PLC0415  see hushd.cli
 
-    try:
-        answer = ask(args, {"do": "status"})
-    except NobodyError as exc:
-        print(f"hushd status: {exc}", file=sys.stderr)
-        return UNAVAILABLE
-    if not answer.get("ok"):
-        return told("status", answer)
-    found = answer["status"]
-    if args.json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        print("\n".join(_printable(line) for line in lines(found, datetime.now(UTC))))
-    return OK
+    def show(answer: Mapping[str, Any]) -> None:
+        found = answer["status"]
+        if args.json:
+            print(json.dumps(found, indent=2, ensure_ascii=False))
+        else:
+            print("\n".join(printable(line) for line in lines(found, datetime.now(UTC))))
+
+    return inquire(args, {"do": "status"}, show)
 
 
 def lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
@@ -72,6 +65,11 @@ def lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
     for gap in gaps[-FEW:]:
         yield f"  readings are missing, noticed {_ago(gap['at'], now)}: {gap['why']}"
     yield from _alerts(found["alerts"], now)
+    silences = found.get("silences", [])
+    if silences:
+        yield f"silences       {len(silences)}"
+    for silence in silences[:SHOWN]:
+        yield f"  {of_silence(silence)}"
     yield "notifiers" if found["notifiers"] else "notifiers      none"
     for name, state in found["notifiers"].items():
         yield f"  {name} ({state['type']}): {_notifier(state, now)}"
@@ -106,14 +104,15 @@ def _alerts(alerts: Mapping[str, Any], now: datetime) -> Iterator[str]:
     yield f"alerts         {states or 'none yet'}{silent}"
     listed = alerts["listed"]
     for alert in listed[:SHOWN]:
-        where = " ".join(f"{name}={value}" for name, value in alert["labels"].items())
         value = "" if alert["value"] is None else f": {alert['value']:.4g} {alert['unit']}".rstrip()
         limit = "" if alert["limit"] is None else f", limit {alert['limit']:g}"
         since = "" if alert["since"] is None else f", for {span(_age(alert['since'], now))}"
         quiet = ", sends nothing" if alert["silent"] else ""
         gap = ", readings are missing" if alert["incomplete"] else ""
-        rule = f"{alert['rule']} {where}".rstrip()
-        yield f"  {alert['state']}  {rule}{value}{limit}{since}{quiet}{gap}"
+        minded = f", acknowledged: {alert['acknowledged']}" if alert.get("acknowledged") else ""
+        held = ", silenced" if alert.get("silenced") else ""
+        words = f"{value}{limit}{since}{quiet}{gap}{held}{minded}"
+        yield f"  {alert['state']}  {named(alert)}{words}"
     more = max(0, len(listed) - SHOWN) + alerts["left_out"]
     if more:
         yield f"  and {more} more"
@@ -130,6 +129,22 @@ def _notifier(state: Mapping[str, Any], now: datetime) -> str:
         times = _number(state["failures"], "time")
         words.append(f"failed {times}, last {_ago(state['failed_at'], now)}: {state['error']}")
     return ", ".join(words)
+
+
+def of_silence(silence: Mapping[str, Any]) -> str:
+    """Return a silence in one line."""
+    what = named(silence) or "everything"
+    return f"{silence['number']}: {what}, until {silence['until']}: {silence['comment']}"
+
+
+def named(thing: Mapping[str, Any]) -> str:
+    """Return rule and labels as the commands take them.
+
+    >>> named({"rule": "loud", "labels": {"room": "101"}})
+    'loud room=101'
+    """
+    labels = (f"{name}={value}" for name, value in thing["labels"].items())
+    return " ".join(filter(None, (thing["rule"], *labels)))
 
 
 def span(seconds: float) -> str:
@@ -158,8 +173,3 @@ def _ago(stamp: str, now: datetime) -> str:
 
 def _number(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number} {what}s"
-
-
-def _printable(line: str) -> str:
-    """Return *line* with nothing that a terminal would obey: labels come from outside."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

@@ -1,23 +1,41 @@
 """How the daemon fares, in a form that goes through JSON: what `hushd status` shows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hushd.core.alerts import Alarm, Alert, rank
 from hushd.core.engine import Engine
 from hushd.core.latches import State
+from hushd.core.mutes import Ack, Mute
 from hushd.core.readings import Labels
 from hushd.core.transitions import rfc3339
 
 SHOWN = 1000  # alerts and reasons; the rest is only counted
 
 
-def alerts(engine: Engine, ours: Iterable[Alarm] = ()) -> dict[str, Any]:
+def known(engine: Engine, ours: Iterable[Alarm] = ()) -> list[Alarm]:
+    """Return every alert there is, silent sensors and our own troubles included, each once."""
+    every = list(engine.alerts())
+    silences = {id(alert.silence): alert.silence for alert in every if alert.silence is not None}
+    return [*every, *silences.values(), *ours]
+
+
+def alerts(
+    engine: Engine,
+    ours: Iterable[Alarm] = (),
+    mutes: Sequence[Mute] = (),
+    acks: Iterable[Ack] = (),
+) -> dict[str, Any]:
     """Return how many alerts there are in which state, and those that are not ok, worst first.
 
-    *ours* are those of hushd's own troubles; they are listed too.
+    Args:
+        engine: Has most of them.
+        ours: Those of hushd's own troubles; they are listed too.
+        mutes: The silences there are.
+        acks: Who minds which of them.
     """
+    minded = {(ack.rule, ack.labels, ack.episode): ack.comment for ack in acks}
     every = list(engine.alerts())
     states = Counter(alert.state.partition("(")[0] for alert in every)
     silences: dict[tuple[str, Labels], Alarm] = {
@@ -34,7 +52,14 @@ def alerts(engine: Engine, ours: Iterable[Alarm] = ()) -> dict[str, Any]:
     return {
         "states": dict(sorted(states.items())),
         "silent": len(silences),
-        "listed": [_alarm(alarm) for alarm in notable[:SHOWN]],
+        "listed": [
+            {
+                **_alarm(alarm),
+                "silenced": any(mute.covers(alarm.rule, alarm.labels) for mute in mutes),
+                "acknowledged": minded.get((alarm.rule, alarm.labels, alarm.episode)),
+            }
+            for alarm in notable[:SHOWN]
+        ],
         "left_out": max(0, len(notable) - SHOWN),
     }
 
