@@ -9,19 +9,20 @@ is one problem.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from hushd.config.common import Common
+from hushd.config.notifiers import Notifiers
 from hushd.config.place import Place
-from hushd.config.problems import Mark, Report
-from hushd.config.records import Config, Internal, Limits, Logging, NotifierConfig, Store
+from hushd.config.problems import Report
+from hushd.config.records import Config, Internal, Limits, Logging, Store
 from hushd.config.rules import RuleBook
-from hushd.config.secret import Keeper, Secret
+from hushd.config.schedules import Schedules
+from hushd.config.secret import Keeper
 from hushd.config.sensors import Named, Sensors
-from hushd.config.shape import BAD, Section
+from hushd.config.shape import Section
 from hushd.core.rules import Rules
 from hushd.core.times import format_duration
 from hushd.plugin.catalog import Catalog
-from hushd.plugin.records import Option
 
 
 def compile_config(
@@ -38,9 +39,13 @@ def compile_config(
     site, mqtt = place.site(), place.mqtt()
     sensors = Sensors(main, named["sensors"], catalog, report, place)
     readers = sensors.compile()
-    book = RuleBook(main, named, catalog, report, sensors.parts)
-    rest = _Rest(main, named, catalog, report, place, book, path.parent)
-    notifiers = rest.notifiers()
+    lost = {key for key in named if not main.ok(key)} | main.meant
+    schedules = Schedules(named, lost, report, place)
+    spans = schedules.compile()
+    common = Common(main, named, catalog, report, sensors.parts, schedules, lost)
+    book = RuleBook(common)
+    rest = _Rest(common, book)
+    notifiers = Notifiers(common, place, path.parent).compile()
     rules = book.compile()
     internal, limits, store = rest.internal(), rest.limits(), rest.store()
     rest.look_for_unused()
@@ -58,117 +63,37 @@ def compile_config(
             tuple(rules),
             limits.series,
             limits.alerts_per_rule,
+            schedules=spans,
+            holidays=schedules.holidays.dates,
         ),
         internal,
         limits,
         catalog,
         rest.log(),
         store,
+        {rule.name: book.messages[rule.name] for rule in rules if book.messages[rule.name]},
     )
 
 
 class _Rest:
     """Checks the sections that are neither the place nor sensors nor rules."""
 
-    def __init__(
-        self,
-        main: Section,
-        named: Mapping[str, Named],
-        catalog: Catalog,
-        report: Report,
-        place: Place,
-        book: RuleBook,
-        base: Path,
-    ) -> None:
-        self.base = base
-        self.main = main
-        self.named = named
-        self.catalog = catalog
-        self.report = report
-        self.place = place
+    def __init__(self, common: Common, book: RuleBook) -> None:
+        self.common = common
+        self.main = common.main
+        self.named = common.named
+        self.report = common.report
         self.book = book
-
-    def notifiers(self) -> dict[str, NotifierConfig]:
-        out = {}
-        for name, (_, section) in self.named["notifiers"].items():
-            if section is BAD or not section["type"]:
-                continue
-            record = self.catalog.notifiers[section["type"]]
-            options: dict[str, Any] = {}
-            for option in record.options:
-                value = option.default
-                if option.name in section:
-                    given = section[option.name]
-                    place = section.place(option.name)
-                    value = None if given is None else self.option(option, given, place)
-                options[option.name] = value
-            out[name] = NotifierConfig(name, record, options)
-            self.check_notifier(section, out[name])
-        return out
-
-    def option(self, option: Option, value: Any, mark: Mark) -> Any:
-        """Return an option's value as the plugin takes it; secrets stay closed."""
-        match option.kind:
-            case "secret":
-                return self.place.secret(value)
-            case "url":
-                return self.text_or_secret(value, mark, expand=True)
-            case "file":
-                return str(self.base / value)
-            case "texts":
-                return tuple(text for _, text in value)
-            case "map":
-                return {
-                    key: self.text_or_secret(text, place)
-                    for key, (place, text) in value.items()
-                    if text is not BAD
-                }
-            case "duration":
-                low, high = option.low or 0, option.high
-                if value < low or (high is not None and value > high):
-                    to = "" if high is None else f" to {format_duration(high)}"
-                    self.report.error(
-                        mark,
-                        f'cannot use "{format_duration(value)}" as {option.name}',
-                        f"write a duration from {format_duration(low)}{to}",
-                    )
-        return value
-
-    def text_or_secret(self, value: Any, mark: Mark, *, expand: bool = False) -> Any:
-        """Return what was written as it is, or what the secret is that it names."""
-        if isinstance(value, Section):
-            return self.place.secret(value)
-        return self.place.keeper.expand(value, mark) if expand else value
-
-    def check_notifier(self, section: Section, notifier: NotifierConfig) -> None:
-        """Ask the plugin what it thinks of its options, and whether it may start programs."""
-        record = notifier.type
-        if record.executes and self.main.ok("allow_exec") and not self.main["allow_exec"]:
-            self.report.error(
-                section.place("type"),
-                f'"{record.name}" starts programs, and nothing allows that',
-                "write allow_exec: true into the main file, if you trust all who can write it",
-            )
-        if record.check is None or not section.ok(*(option.name for option in record.options)):
-            return
-        try:
-            faults = tuple(record.check(_visible(notifier.options)))
-        except Exception as exc:  # noqa: BLE001  whatever it is, it is the plugin's
-            said = f"{record.name} cannot say whether this is sound: {type(exc).__name__}"
-            self.report.error(section.mark, said)
-            return
-        for option, message, hint in faults:
-            self.report.error(section.place(option), message, *([hint] if hint else ()))
 
     def internal(self) -> Internal:
         section: Section | None = self.main["internal"]
         usual: tuple[str, ...] = ()
-        if self.book.defaults is not None:
-            told = (names for _, names in self.book.notify(self.book.defaults))
+        if self.common.defaults is not None:
+            told = (names for _, names in self.book.telling.notify(self.common.defaults))
             usual = tuple(dict.fromkeys(name for names in told for name in names))
         if section is None:
             return Internal("warning", usual)
-        notify = self.book.names(section["notify"]) if "notify" in section else usual
+        notify = self.common.names(section["notify"]) if "notify" in section else usual
         return Internal(section["severity"] or "warning", notify)
 
     def limits(self) -> Limits:
@@ -203,20 +128,11 @@ class _Rest:
         if self.report.wrong or not self.named["rules"]:
             return  # what is misspelt may be what is missed
         for name, (mark, _) in self.named["sensors"].items():
-            if name not in self.book.watched:
+            if name not in self.common.watched:
                 self.report.warn(mark, f'no rule watches "{name}"')
         for name, (mark, _) in self.named["notifiers"].items():
-            if name not in self.book.told:
+            if name not in self.common.told:
                 self.report.warn(mark, f'nobody is told through "{name}": no notify lists it')
-
-
-def _visible(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with secrets as plain texts, without those that are not there."""
-    out: dict[str, Any] = {}
-    for key, value in options.items():
-        if isinstance(value, Secret):
-            if not value.missing:
-                out[key] = value.reveal()
-        else:
-            out[key] = _visible(value) if isinstance(value, Mapping) else value
-    return out
+        for name, (mark, _) in self.named["schedules"].items():
+            if name not in self.common.schedules.used:
+                self.report.warn(mark, f'nothing happens during "{name}"')

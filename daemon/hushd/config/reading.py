@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hushd.config.compile import compile_config
 from hushd.config.document import MAX_BYTES, Node, parse
-from hushd.config.language import PLUGINS, language
+from hushd.config.language import language
+from hushd.config.language.place import PLUGINS
 from hushd.config.problems import ConfigError, Mark, Report, Source, in_order
 from hushd.config.records import Config
 from hushd.config.sensors import Named
@@ -14,7 +15,7 @@ from hushd.config.shape import BAD, Section, Table
 from hushd.plugin.catalog import Catalog
 
 #: sections that files of rules.d may add to
-SHARED = ("sensors", "notifiers", "rules")
+SHARED = ("sensors", "schedules", "notifiers", "rules")
 _EMPTY = 'write at least "version: 1", sensors, notifiers and rules'
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hushd.config.problems import Problem
 from hushd.config.secret import Secret
-from hushd.core.rules import Rules, Severity
+from hushd.core.rules import Manner, Rules, Severity
 from hushd.core.topics import TopicTemplate
 from hushd.plugin.catalog import Catalog
 from hushd.plugin.records import Decode, NotifierType
@@ -69,6 +69,7 @@ class NotifierConfig:
     name: str
     type: NotifierType
     options: Mapping[str, Any]  # every option of the type; URLs and secrets are Secrets
+    manner: Manner = field(default_factory=Manner)
 
     def revealed(self) -> dict[str, Any]:
         """Return the options as the plugin's ``open`` takes them, secrets as plain texts.
@@ -106,6 +107,17 @@ def _secrets(values: Iterable[Any]) -> Iterator[Secret]:
             yield value
         elif isinstance(value, Mapping):
             yield from _secrets(value.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A rule's own words for what people are told."""
+
+    texts: Mapping[str, str]  # title, raise, clear, repeat, no_data -> template; those there are
+    link: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.link)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +173,5 @@ class Config:
     catalog: Catalog
     log: Logging = field(default_factory=Logging)
     store: Store = field(default_factory=Store)
+    messages: Mapping[str, Message] = field(default_factory=dict)  # by rule; those that have any
     warnings: tuple[Problem, ...] = ()

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from hushd.config.language import language, option_key
+from hushd.config.language import language
+from hushd.config.language.notifiers import option_key
 from hushd.config.shape import DURATIONS, Json, Key, Table
 from hushd.plugin.catalog import Catalog
 from hushd.plugin.records import NotifierType
@@ -20,7 +21,8 @@ def json_schema(catalog: Catalog | None = None) -> Json:
     defs = {part.name.replace(" ", "_"): part.definition() for part in main.parts()}
     top = defs.pop("main_file")
     if catalog is not None:
-        defs["rule"]["properties"]["measure"] = _measures(catalog)
+        for name in ("rule", "condition", "relative_to"):
+            defs[name]["properties"]["measure"] = _measures(catalog)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The configuration of hushd, version 1",
@@ -82,6 +84,9 @@ def _table(table: Table) -> Iterator[str]:
         yield ""
     if table.some_of:
         yield f"At least one of {', '.join(f'`{key}`' for key in table.some_of)}."
+        yield ""
+    for name, others in table.needs.items():
+        yield f"`{name}` needs {' or '.join(f'`{other}`' for other in others)}."
         yield ""
     yield from _rows(table.keys)
     yield ""

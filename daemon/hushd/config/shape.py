@@ -524,6 +524,9 @@ class Table(Shape):
     one_of: tuple[str, ...] = ()  # exactly one of these must be there
     some_of: tuple[str, ...] = ()  # at least one of these
     apart: tuple[tuple[str, str], ...] = ()  # not both of these
+    #: keys that mean nothing without one of some others
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    open: bool = False  # may hold keys that somebody else knows
     #: where a known key of another table belongs
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     example: str = ""
@@ -589,23 +592,39 @@ class Table(Shape):
                 report.error(
                     section.mark, message, *_some(self.example and f"as in {self.example}")
                 )
+        for name, others in self.needs.items():
+            if clean and name in section and not any(other in section for other in others):
+                needed = _joined([f'"{other}"' for other in others], "or")
+                report.error(
+                    section.keys[name],
+                    f'"{name}" needs {needed}',
+                    f"add {others[0]}: {self.keys[others[0]].doc}",
+                )
 
     def schema(self) -> Json:
         return {"$ref": f"#/$defs/{self.name.replace(' ', '_')}"}
 
     def definition(self) -> Json:
         """Return the schema that :meth:`schema` refers to."""
-        out: Json = {"type": "object", "additionalProperties": False}
+        out: Json = {"type": "object", "additionalProperties": self.open}
+        conditions: list[Json] = []
         required = [name for name, key in self.keys.items() if key.required]
-        if required:
+        if required and self.instead:
+            choices = [required, *([name] for name in self.instead)]
+            conditions.append({"anyOf": [{"required": choice} for choice in choices]})
+        elif required:
             out["required"] = required
         out["properties"] = {name: _described(key) for name, key in self.keys.items()}
-        conditions: list[Json] = []
         if self.one_of:
             conditions.append({"oneOf": [{"required": [name]} for name in self.one_of]})
         if self.some_of:
             conditions.append({"anyOf": [{"required": [name]} for name in self.some_of]})
         conditions += [{"not": {"required": list(pair)}} for pair in self.apart]
+        if self.needs:
+            out["dependentSchemas"] = {
+                name: {"anyOf": [{"required": [other]} for other in others]}
+                for name, others in self.needs.items()
+            }
         if conditions:
             out["allOf"] = conditions
         return out
