@@ -362,6 +362,19 @@ def test_what_one_never_tells_is_for_another_in_the_same_moment(told):
     assert place.ledger.untold("pager") == []
 
 
+def test_what_waits_for_a_notifier_that_is_gone_does_not_wait_for_ever(told):
+    place, transitions, kept = told
+    (other,) = place.ledger.commit((), [("pager", transitions[0])])
+    later = time.time_ns() + 1
+    place.ledger.bury_orphans({"mail", "phone"}, later - 10**15)  # it may come back
+    place.ledger.bury_orphans({"mail", "phone", "pager"}, later)
+    assert left(place, "pager") == [(other, 0, False)]
+    place.ledger.bury_orphans({"mail", "phone"}, later)
+    assert left(place, "pager") == []
+    assert [row for row, *_ in left(place)] == kept
+    assert rows(place, "dead", "group_concat(notifier)") == "pager"
+
+
 def test_rows_of_what_is_not_kept_are_nobodys(told):
     place, _, kept = told
     place.ledger.claim(0)

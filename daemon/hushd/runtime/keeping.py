@@ -1,5 +1,6 @@
 """What a daemon begins with: what the one before it has kept, or nothing."""
 
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 from hushd.config.records import Config
 from hushd.core.engine import Engine
 from hushd.core.readings import SECOND
+from hushd.core.rules import DAY
 from hushd.core.transitions import Transition, rfc3339
 from hushd.runtime.clocks import Clock
 from hushd.runtime.ledger import Gap, Ledger
@@ -51,6 +53,7 @@ def resume(config: Config, clock: Clock, state: Path, log: Log) -> Beginning:
         stamp=clock.mark,
     )
     left = ledger.recover(config.rules, config.catalog.aggregators)
+    ledger.bury_orphans(config.notifiers.keys(), time.time_ns() - DAY)
     away = clock.resume(left.clock or {})
     engine, now = left.engine, clock.now()
     owed: Sequence[Transition] = ()

@@ -13,8 +13,8 @@ import json
 import sqlite3
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -210,6 +210,19 @@ class Ledger:
                 self._read_only()
                 return self._recover_glimpse(rules, aggregators)
             return Recovered(in_hand=in_hand)
+
+    def bury_orphans(self, names: Collection[str], before: int) -> None:
+        """Give up, and log, what waits for notifiers that there are not any more.
+
+        Args:
+            names: Those that there are.
+            before: Wall time in ns; what waits since then may still have its notifier back.
+        """
+        none = Counter[str]()
+        orphans = self._do(lambda outbox: outbox.bury_orphans(names, before), none)
+        for name, number in sorted(orphans.items()):
+            hint = f"no notifier is called {name} any more"
+            self._log.warning("notifier.given_up", notifier=name, transitions=number, hint=hint)
 
     def _wake(self) -> None:
         """Take note that the last process has ended."""

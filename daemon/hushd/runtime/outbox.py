@@ -5,7 +5,8 @@ Nothing here begins or ends a transaction, nor minds what fails: the ledger does
 
 import json
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from hushd.core.reconcile import Told
 from hushd.core.transitions import Transition
@@ -114,6 +115,14 @@ class Outbox:
         self._execute("DELETE FROM outbox WHERE id = ?", (row,))
         self._execute("DELETE FROM dead WHERE id <= ?", (self._dead - DEAD,))
         return handed_on
+
+    def bury_orphans(self, names: Collection[str], before: int) -> Counter[str]:
+        """Give up what has waited since *before* for notifiers that are not among *names*."""
+        found = self._execute("SELECT id, notifier FROM outbox WHERE since < ?", (before,))
+        orphans = [(row, notifier) for row, notifier in found.fetchall() if notifier not in names]
+        for row, _ in orphans:
+            self.bury(row, "there is no notifier of that name any more", "")
+        return Counter(notifier for _, notifier in orphans)
 
     def keep(
         self,
