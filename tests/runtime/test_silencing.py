@@ -64,10 +64,10 @@ class Place:
             self.config,
             MemoryStore(self.disk, lambda: self.now),
             lambda: status.known(self.engine),
+            self.diary,
             lambda mutes, acks: self.heard.append(
                 ([mute.number for mute in mutes], [ack.comment for ack in acks])
             ),
-            self.diary,
             lambda: self.now,
         )
 

@@ -16,6 +16,7 @@ from typing import Any
 from hushd.config import ConfigError
 from hushd.config.records import Config, NotifierConfig
 from hushd.config.secret import Secret
+from hushd.core.alarms import Alarm
 from hushd.core.engine import Engine
 from hushd.core.transitions import Transition, rfc3339
 from hushd.runtime import keeping, sessions, status
@@ -29,6 +30,7 @@ from hushd.runtime.ledger import Gap, Ledger
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
 from hushd.runtime.redelivery import Ring
+from hushd.runtime.silencing import Silencing
 from hushd.runtime.suspects import Suspects
 from hushd.runtime.systemd import Manager
 from hushd.runtime.upkeep import Standing, Upkeep
@@ -139,6 +141,7 @@ class Daemon:
             say=say,
             publish=self._broker.publish,
         )
+        self._silencing = Silencing(config, self._store, self._known, log)
         self._loop = Loop(
             inbox=inbox,
             intake=self._intake,
@@ -199,6 +202,8 @@ class Daemon:
                     return self.reload()
                 case "backup":
                     return self._backup()
+                case "silence" | "silence-end" | "silences" | "ack":
+                    return self._silencing.answer(request)
                 case other:
                     return refusal(2, f'this hushd cannot "{str(other)[:40]}"')
         except Exception as exc:  # noqa: BLE001  a question must not end the daemon
@@ -253,6 +258,7 @@ class Daemon:
         self._delivery.change(told_by, config.rules.rules, site=site.name, zone=site.zone)
         self._upkeep.change(config)
         self._upkeep.mind(engine, intake)
+        self._silencing.change(config)
         if isinstance(self._store, Ledger):
             self._store.change(config.store, config.limits.inbox)
         self._store.mind(engine)
@@ -291,6 +297,7 @@ class Daemon:
         self._broker.watch()
         if self._store.watch():
             self._rekeep()
+        self._silencing.tidy()
         now = time.monotonic()
         if self._broker.alive and now - self._told_systemd >= (
             self._manager.beat_s or STATUS_EVERY
@@ -304,6 +311,7 @@ class Daemon:
         strange = isinstance(store, Ledger) and store.strange
         self._delivery.rekeep(adopt=strange)
         if isinstance(store, Ledger) and strange:
+            self._silencing.announce()
             self._miss("store", store.opened.damage)
 
     def _look_at_ourselves(self) -> list[Transition]:
@@ -368,7 +376,10 @@ class Daemon:
             "clock": {"trouble": self._clock.why},
             "store": keeping.shown(self._store, self._gaps),
             "series": {"number": self._engine.series, "limit": config.limits.series},
-            "alerts": status.alerts(self._engine, self._upkeep.alarms()),
+            "alerts": status.alerts(
+                self._engine, self._upkeep.alarms(), self._store.mutes(), self._store.acks()
+            ),
+            "silences": self._silencing.shown(),
             "readings": {
                 "accepted": self._intake.accepted,
                 "rejected": status.rejects(self._intake.rejected, self._engine.rejected),
@@ -381,6 +392,9 @@ class Daemon:
         found["troubles"] = status.troubles(found)
         found["state"] = "degraded" if found["troubles"] else "ok"
         return found
+
+    def _known(self) -> list[Alarm]:
+        return status.known(self._engine, self._upkeep.alarms())
 
     def _line(self) -> str:
         """Return how it fares in one line, for systemd."""

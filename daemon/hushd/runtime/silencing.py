@@ -52,8 +52,8 @@ class Silencing:
         config: What rules there are, and where.
         store: Keeps what is asked for.
         alarms: Returns every alert there is, whatever its state.
-        changed: Is called when there are other silences or acknowledgements in the store.
         log: Where to report.
+        changed: Is called when there are other silences or acknowledgements in the store.
         wall: Says what time it is, in ns.
     """
 
@@ -62,8 +62,8 @@ class Silencing:
         config: Config,
         store: Store,
         alarms: Callable[[], Iterable[Alarm]],
-        changed: Callable[[Sequence[Mute], Sequence[Ack]], None],
         log: Log,
+        changed: Callable[[Sequence[Mute], Sequence[Ack]], None] = lambda _mutes, _acks: None,
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store = store
