@@ -141,7 +141,7 @@ class Silencing:
             number=mute.number,
             rule=rule,
             labels=dict(labels),
-            until=rfc3339(ends),
+            until=rfc3339(ends // SECOND * SECOND),
             comment=comment,
         )
         known = list(self._alarms())
