@@ -96,6 +96,7 @@ class RuleBook:
         reached += [severity] if join else []
         self.telling.unheard(section, reached, no_data, notify)
         during = self.during(section)
+        self.look_at_fresh(section, during)
         mutes = self.telling.mutes(name, section)
         self.messages[name] = self.telling.message(section)
         waits = [self.common.pick(section, key) or 0 for key in ("for", "clear_for")]
@@ -141,21 +142,22 @@ class RuleBook:
 
     def during(self, section: Section) -> During | None:
         """Return when a rule judges; None: always."""
-        if "during" not in section:
-            found = self.usual
-        else:
-            mark = section.place("during")
-            found = self.common.schedules.during(section["during"], mark, "this rule never judges")
-        fresh = section["fresh_window"] and "fresh_window" in section
-        if fresh and found is None and section.ok("during") and "during" not in section:
-            if section is self.common.defaults or section["limits"]:
-                return found
+        found = self.usual
+        if "during" in section:
+            found = self.common.schedules.during(
+                section["during"], section.place("during"), "this rule never judges"
+            )
+        return found
+
+    def look_at_fresh(self, section: Section, during: During | None) -> None:
+        """Say when a window is to be emptied, and never is."""
+        begins = during is not None or section["limits"] or isinstance(section["during"], During)
+        if section["fresh_window"] and not begins and section.ok("during", "limits"):
             self.report.warn(
                 section.place("fresh_window"),
                 "no effect: this rule has no schedule that begins",
                 "add during: the name of a schedule",
             )
-        return found
 
     def each(
         self, section: Section, seen: Iterable[Seen], others: Iterable[Seen]

@@ -34,6 +34,25 @@ class Reach(NamedTuple):
         return Reach(self.zone, self.possible | other.possible, self.certain | other.certain)
 
 
+def reach(spans: tuple[Span, ...], *, holidays: bool) -> Reach:
+    """Return in which minutes of a week one of *spans* is on, if there are *holidays* or not."""
+    out: Reach | None = None
+    for span in spans:
+        days = span.days
+        may = certain = 0
+        length = span.end - span.start + (0 if span.end > span.start else _DAY)
+        for day in set(range(7)) - set(days.but):
+            bits = ((1 << length) - 1) << (day * _DAY + span.start)
+            bits = (bits & _WHOLE) | (bits >> _WEEK)  # Sunday's goes on on Monday
+            if day in days.weekdays or (days.holidays and holidays):
+                may |= bits
+            if day in days.weekdays and not (days.but_holidays and holidays):
+                certain |= bits
+        one = Reach(span.zone, may, certain)
+        out = one if out is None else out.joined(one)
+    return out or Reach("", 0, 0)
+
+
 class Schedules:
     """Checks the section ``schedules``, and whatever names a schedule."""
 
@@ -61,7 +80,9 @@ class Schedules:
             spans = tuple(span for span in found if span is not None)
             if len(spans) == len(sections):
                 out.append(Schedule(name, spans))
-                self.reaches[name] = self.reach(spans)
+                some = bool(self.holidays.dates)
+                if some or not any(x.days.holidays or x.days.but_holidays for x in spans):
+                    self.reaches[name] = reach(spans, holidays=some)  # else that is said already
         return tuple(out)
 
     def span(self, section: Section) -> Span | None:
@@ -106,25 +127,6 @@ class Schedules:
             )
         return None
 
-    def reach(self, spans: tuple[Span, ...]) -> Reach:
-        """Return in which minutes of a week one of the spans is on."""
-        out: Reach | None = None
-        some = bool(self.holidays.dates)
-        for span in spans:
-            days = span.days
-            may = certain = 0
-            length = span.end - span.start + (0 if span.end > span.start else _DAY)
-            for day in set(range(7)) - set(days.but):
-                bits = ((1 << length) - 1) << (day * _DAY + span.start)
-                bits = (bits & _WHOLE) | (bits >> _WEEK)  # Sunday's goes on on Monday
-                if day in days.weekdays or (days.holidays and some):
-                    may |= bits
-                if day in days.weekdays and not (days.but_holidays and some):
-                    certain |= bits
-            one = Reach(span.zone, may, certain)
-            out = one if out is None else out.joined(one)
-        return out or Reach("", 0, 0)
-
     def during(self, value: During | Whenever | None, mark: Mark, what: str) -> During | None:
         """Return when; None: always.  A name must be one, and the spell must come some day."""
         if not isinstance(value, During):
@@ -138,8 +140,8 @@ class Schedules:
                     *(suggest(value.schedule, self.named) or ("there are no schedules",)),
                 )
             return None
-        reach = self.reach_of(value)
-        if reach is not None and not reach.possible:
+        found = self.reach_of(value)
+        if found is not None and not found.possible:
             why = (
                 f"{value.schedule} is always on"
                 if value.inverted
@@ -150,8 +152,8 @@ class Schedules:
 
     def reach_of(self, value: During) -> Reach | None:
         """Return in which minutes of a week it is; None: that is not known."""
-        reach = self.reaches.get(value.schedule)
-        return reach.turned() if reach is not None and value.inverted else reach
+        found = self.reaches.get(value.schedule)
+        return found.turned() if found is not None and value.inverted else found
 
     def covered(self, value: During | None, before: list[During | None]) -> bool:
         """Say whether one of those *before* always is when *value* is (None: at any time)."""
@@ -159,9 +161,9 @@ class Schedules:
             return True
         joined: Reach | None = None
         for during in before:
-            reach = self.reach_of(during) if during is not None else None
-            if reach is not None:
-                joined = reach if joined is None else joined.joined(reach)
+            found = self.reach_of(during) if during is not None else None
+            if found is not None:
+                joined = found if joined is None else joined.joined(found)
         if joined is None:
             return False
         if joined.certain == _WHOLE:
