@@ -23,7 +23,7 @@ ANY = sorted(sys.stdlib_module_names)
 MAY_IMPORT = {
     "daemon/hushd/core": [*PURE, "hushd.core"],
     "daemon/hushd/plugin": [*ANY, "pluggy", "hushd.core", "hushd.plugin"],
-    "daemon/hushd/config": [*ANY, "yaml", "hushd.core", "hushd.plugin", "hushd.config"],
+    "daemon/hushd/config": [*ANY, "holidays", "yaml", "hushd.core", "hushd.plugin", "hushd.config"],
     "daemon/hushd/runtime": [
         *[*ANY, "paho", "structlog"],
         *["hushd.core", "hushd.plugin", "hushd.config", "hushd.runtime"],

@@ -32,7 +32,7 @@ EXCUSED = {
     "daemon/hushd/runtime/notes.py": {"a format that is no constant"},
     "daemon/hushd/cli/street.py": {"a format that is no constant"},
     # the patterns of names, which are part of the language of configurations
-    "daemon/hushd/config/shape.py": {"a regular expression that is no constant"},
+    "daemon/hushd/config/scalars.py": {"a regular expression that is no constant"},
     # the laws that authors hold their aggregators to; the daemon does not import it
     "daemon/hushd/plugin/testing/aggregators.py": {"pickle"},
 }

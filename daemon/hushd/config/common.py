@@ -7,7 +7,7 @@ from typing import Any
 from hushd.config.problems import Mark, Report, suggest
 from hushd.config.schedules import Schedules
 from hushd.config.sensors import Named, SensorParts
-from hushd.config.shape import Section
+from hushd.config.table import Section
 from hushd.plugin.catalog import Catalog
 
 Words = tuple[tuple[Mark, str], ...]

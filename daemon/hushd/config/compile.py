@@ -19,7 +19,7 @@ from hushd.config.rules import RuleBook
 from hushd.config.schedules import Schedules
 from hushd.config.secret import Keeper
 from hushd.config.sensors import Named, Sensors
-from hushd.config.shape import Section
+from hushd.config.table import Section
 from hushd.core.rules import Rules
 from hushd.core.times import format_duration
 from hushd.plugin.catalog import Catalog

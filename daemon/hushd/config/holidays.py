@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from hushd.config.problems import Mark, Report, shorten, suggest
-from hushd.config.shape import Section
+from hushd.config.table import Section
 
 #: for which a country's holidays are laid out: far beyond any replay and any device's life
 YEARS = range(2000, 2061)

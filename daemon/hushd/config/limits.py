@@ -7,7 +7,8 @@ from typing import Any
 from hushd.config.common import Common
 from hushd.config.language.rules import COMPARISONS
 from hushd.config.problems import Mark
-from hushd.config.shape import Seconds, Section
+from hushd.config.scalars import Seconds
+from hushd.config.table import Section
 from hushd.config.windows import NO_WINDOW, Seen
 from hushd.core.rules import (
     SEVERITIES,

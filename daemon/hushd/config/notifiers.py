@@ -9,8 +9,9 @@ from hushd.config.language.notifiers import MANNER
 from hushd.config.place import Place
 from hushd.config.problems import Mark
 from hushd.config.records import NotifierConfig
+from hushd.config.scalars import BAD
 from hushd.config.secret import Secret
-from hushd.config.shape import BAD, Section
+from hushd.config.table import Section
 from hushd.core.rules import Manner
 from hushd.core.times import format_duration
 from hushd.plugin.records import NotifierType, Option

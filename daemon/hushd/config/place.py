@@ -6,7 +6,7 @@ from datetime import tzinfo
 from hushd.config.problems import Mark, Report, shorten, suggest
 from hushd.config.records import Mqtt, Site, Tls
 from hushd.config.secret import Keeper, Secret
-from hushd.config.shape import Section
+from hushd.config.table import Section
 from hushd.core.times import UNITS, format_duration
 
 

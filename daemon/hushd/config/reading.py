@@ -10,8 +10,9 @@ from hushd.config.language import language
 from hushd.config.language.place import PLUGINS
 from hushd.config.problems import ConfigError, Mark, Report, Source, in_order
 from hushd.config.records import Config
+from hushd.config.scalars import BAD
 from hushd.config.sensors import Named
-from hushd.config.shape import BAD, Section, Table
+from hushd.config.table import Section, Table
 from hushd.plugin.catalog import Catalog
 
 #: sections that files of rules.d may add to

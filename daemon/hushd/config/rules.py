@@ -6,8 +6,9 @@ from hushd.config.common import Common
 from hushd.config.limits import LimitBook
 from hushd.config.problems import Mark
 from hushd.config.records import Message
+from hushd.config.scalars import BAD
 from hushd.config.sensors import SensorParts, unknown_label
-from hushd.config.shape import BAD, Section
+from hushd.config.table import Section
 from hushd.config.telling import Telling
 from hushd.config.windows import Seen, Where, Windows
 from hushd.core.rules import During, Input, Leaf, Limit, Measure, Over, Regime, Rule, Severity

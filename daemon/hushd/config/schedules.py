@@ -7,8 +7,9 @@ from hushd.config.holidays import Holidays
 from hushd.config.language.words import RESERVED, Whenever
 from hushd.config.place import Place
 from hushd.config.problems import Mark, Report, suggest
+from hushd.config.scalars import BAD
 from hushd.config.sensors import Named
-from hushd.config.shape import BAD, Section
+from hushd.config.table import Section
 from hushd.core.rules import Days, During, Schedule, Span
 
 _DAY = 1440  # minutes

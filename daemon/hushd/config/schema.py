@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from hushd.config.language import language
 from hushd.config.language.notifiers import option_key
-from hushd.config.shape import DURATIONS, Json, Key, Table
+from hushd.config.scalars import DURATIONS, Json
+from hushd.config.table import Key, Table
 from hushd.plugin.catalog import Catalog
 from hushd.plugin.records import NotifierType
 

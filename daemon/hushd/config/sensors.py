@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from hushd.config.place import Place
 from hushd.config.problems import Mark, Report, shorten, suggest
 from hushd.config.records import SensorConfig
-from hushd.config.shape import BAD, Section
+from hushd.config.scalars import BAD
+from hushd.config.table import Section
 from hushd.core.readings import Labels, labels_of
 from hushd.core.rules import Sensor
 from hushd.core.times import StampFormat, stamp_parser

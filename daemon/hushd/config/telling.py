@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from hushd.config.common import Common
 from hushd.config.problems import Mark, suggest
 from hushd.config.records import Message
+from hushd.config.scalars import BAD
 from hushd.config.sensors import SensorParts
-from hushd.config.shape import BAD, Section
+from hushd.config.table import Section
 from hushd.core.rules import SEVERITIES, Flapping, NoData, Notify, Severity
 from hushd.core.times import format_duration
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from hushd.config.common import Common
 from hushd.config.problems import shorten, suggest
+from hushd.config.scalars import BAD
 from hushd.config.sensors import Named, SensorParts, unknown_label
-from hushd.config.shape import BAD, Section
+from hushd.config.table import Section
 from hushd.core.aggregation import Aggregator
 from hushd.core.rules import Input, Measure, Over
 from hushd.plugin.catalog import Catalog

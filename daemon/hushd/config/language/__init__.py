@@ -10,7 +10,9 @@ from hushd.config.language.rules import DEFAULTS, INTERNAL, RULE
 from hushd.config.language.schedules import SCHEDULE
 from hushd.config.language.sensors import SENSOR
 from hushd.config.language.words import NAME
-from hushd.config.shape import Either, Entries, Flag, Key, Number, Shape, Table, Text, Word
+from hushd.config.scalars import Flag, Number, Shape, Text, Word
+from hushd.config.shape import Entries
+from hushd.config.table import Either, Key, Table
 from hushd.plugin.catalog import Catalog
 
 

@@ -6,22 +6,9 @@ from typing import Any
 from hushd.config.document import Node
 from hushd.config.language.words import NAME, PATH, SECRET, Often, Spell
 from hushd.config.problems import Report, shorten, suggest
-from hushd.config.shape import (
-    BAD,
-    Either,
-    Entries,
-    Flag,
-    Json,
-    Key,
-    Many,
-    Number,
-    Scalar,
-    Shape,
-    Span,
-    Table,
-    Text,
-    Word,
-)
+from hushd.config.scalars import BAD, Flag, Json, Number, Scalar, Shape, Span, Text, Word
+from hushd.config.shape import Entries, Many
+from hushd.config.table import Either, Key, Table
 from hushd.core.rules import SEVERITIES
 from hushd.core.times import format_duration
 from hushd.plugin.catalog import Catalog

@@ -1,7 +1,9 @@
 """Keys that stand once: the place, the broker, the store and what the daemon says."""
 
 from hushd.config.language.words import PATH, SECRET, Date
-from hushd.config.shape import Either, Flag, Key, Label, Many, Number, Size, Span, Table, Text, Word
+from hushd.config.scalars import Flag, Label, Number, Size, Span, Text, Word
+from hushd.config.shape import Many
+from hushd.config.table import Either, Key, Table
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "console", "json", "journal")

@@ -11,22 +11,9 @@ from hushd.config.language.words import (
     Pause,
     Spell,
 )
-from hushd.config.shape import (
-    Either,
-    Entries,
-    Flag,
-    Key,
-    Label,
-    Level,
-    Many,
-    Number,
-    Pair,
-    Span,
-    Table,
-    Text,
-    Window,
-    Word,
-)
+from hushd.config.scalars import Flag, Label, Level, Number, Span, Text, Window, Word
+from hushd.config.shape import Entries, Many, Pair
+from hushd.config.table import Either, Key, Table
 from hushd.core.rules import SEVERITIES
 
 COMPARISONS = ("above", "below", "at_least", "at_most", "outside", "inside")

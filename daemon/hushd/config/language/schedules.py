@@ -1,7 +1,9 @@
 """Keys of schedules."""
 
 from hushd.config.language.words import WEEKDAYS, DaysOfWeek, TimeOfDay
-from hushd.config.shape import Either, Key, Many, Table, Text
+from hushd.config.scalars import Text
+from hushd.config.shape import Many
+from hushd.config.table import Either, Key, Table
 
 SPAN = Table(
     "schedule",

@@ -1,19 +1,9 @@
 """Keys of sensors."""
 
 from hushd.config.language.words import LABEL_NAME
-from hushd.config.shape import (
-    Either,
-    Entries,
-    Key,
-    Label,
-    Many,
-    Number,
-    Pair,
-    Span,
-    Table,
-    Text,
-    Word,
-)
+from hushd.config.scalars import Label, Number, Span, Text, Word
+from hushd.config.shape import Entries, Many, Pair
+from hushd.config.table import Either, Key, Table
 from hushd.core.times import STAMP_FORMATS
 
 TIME = Table(

@@ -5,7 +5,9 @@ from datetime import date
 
 from hushd.config.document import Node
 from hushd.config.problems import suggest
-from hushd.config.shape import Closed, Json, Key, Many, Scalar, Text
+from hushd.config.scalars import Json, Scalar, Text
+from hushd.config.shape import Many
+from hushd.config.table import Closed, Key
 from hushd.core.rules import Days, During, Rate
 from hushd.core.times import DURATION_PATTERN, duration
 
