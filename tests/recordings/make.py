@@ -22,7 +22,11 @@ Story = list[tuple[str, float | None]]
 
 
 def moment(day: str, clock: str) -> datetime:
-    return datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC)
+    """Return a moment of a day, or of the night after it: 25:30 is half past one."""
+    hours, _, rest = clock.partition(":")
+    days, hour = divmod(int(hours), 24)
+    at = datetime.fromisoformat(f"{day}T{hour:02d}:{rest}")
+    return at.replace(tzinfo=UTC) + timedelta(days=days)
 
 
 def stamp(at: datetime) -> str:
@@ -95,8 +99,11 @@ def three_severities() -> str:
 
 
 def stale_air() -> str:
-    """Return two class rooms over a double lesson; the sensor of one has its moods."""
-    chance, lines = Random(3), ["time,room,ppm"]
+    """Return three class rooms over a double lesson.
+
+    The sensor of one has its moods; in another, somebody fights for fresh air.
+    """
+    chance, draught, lines = Random(3), Random(7), ["time,room,ppm"]
     start = moment("2026-02-09", "08:00")
     for minute in range(170):
         at = stamp(start + timedelta(minutes=minute))
@@ -110,7 +117,144 @@ def stale_air() -> str:
             elif room == "017" and minute == 60:
                 text = ""
             lines.append(f"{at},{room},{text}")
+        opened = 20 <= minute < 78 and minute // 7 % 2 == 0
+        level = 1180 if 20 <= minute < 78 and not opened else 760
+        lines.append(f"{at},118,{round(level + draught.uniform(-30, 30))}")
     return "\n".join(lines) + "\n"
+
+
+#: of a level, how far what is measured strays
+NOISE = 1.5
+
+
+def uneasy(
+    chance: Random, readings: Iterator[tuple[datetime, float]], by: float = NOISE
+) -> Iterator[tuple[datetime, float]]:
+    """Let readings stray from their story."""
+    return ((at, max(level + chance.uniform(-by, by), 0)) for at, level in readings)
+
+
+def hotel_night_noise() -> str:
+    """Return a night in three rooms, 21:30 to 06:15 in Berlin, which is 20:30 to 05:15 in UTC."""
+    day, chance = "2026-02-13", Random(8)
+    rooms: dict[str, Story] = {
+        "101": [("20:30", 31), ("20:40", 72), ("20:59", 31), ("28:20", 46)],
+        "102": [("20:30", 30), ("24:05", 47), ("24:17", 59), ("24:35", 41), ("24:55", 30)],
+        "103": [("20:30", 32), ("25:30", None), ("26:40", 32)],
+    }
+    return messages(
+        {
+            f"hotel/1/{room}/noise": uneasy(chance, told(day, story, "29:15", 60, first=5 + 20 * i))
+            for i, (room, story) in enumerate(rooms.items())
+        },
+        lambda level: json.dumps({"level": round(level, 1)}),
+    )
+
+
+def site_boundary() -> str:
+    """Return 17:30 on Saturday to 08:45 on Sunday in Madrid; at 01:00 UTC the clocks skip an hour."""
+    day, chance = "2026-03-28", Random(9)
+    points: dict[str, Story] = {
+        "north": [
+            ("16:30", 68),  # 17:30, work
+            ("18:30", 40),  # 19:30
+            ("21:00", 51),  # 22:00, a pump
+            ("23:30", 38),
+            ("25:30", 62),  # 03:30, a generator
+            ("26:00", 38),
+            ("28:00", 48),  # 06:00, the pump
+            ("29:05", 42),
+            ("30:00", 66),  # 08:00, work
+        ],
+        "south": [("16:30", 52), ("18:30", 40)],
+    }
+    return messages(
+        {
+            f"site/{point}/noise": uneasy(chance, told(day, story, "30:45", 60, first=10 + 30 * i))
+            for i, (point, story) in enumerate(points.items())
+        },
+        lambda level: f"{level:.1f}",
+    )
+
+
+def two_sensors() -> str:
+    """Return an evening in two zones of a yard; nothing at all is heard from 20:24 to 20:40."""
+    day, chance = "2026-02-10", Random(10)
+    gone: Story = [("20:24", None), ("20:40", 48)]
+    still: Story = [("20:24", None), ("20:40", 0.4)]
+    stories: dict[str, Story] = {
+        "yard/east/noise": [
+            ("16:30", 48),
+            ("17:00", 80),  # piling, within working hours
+            ("17:40", 48),
+            ("18:30", 78),  # a fan
+            ("19:00", 48),
+            ("20:00", 80),  # piling
+            ("20:20", 48),
+            *gone,
+        ],
+        "yard/east/ppv": [
+            ("16:30", 0.4),
+            ("17:00", 7),
+            ("17:40", 0.4),
+            ("19:15", 8),  # a lorry
+            ("19:20", 0.4),
+            ("19:35", 8),
+            ("19:45", 0.4),
+            ("20:00", 7),
+            ("20:20", 0.4),
+            *still,
+        ],
+        "yard/west/noise": [("16:30", 47), ("19:30", 78), ("19:50", 47), *gone],
+        "yard/west/ppv": [("16:30", 0.3), *still],
+    }
+    return messages(
+        {
+            topic: uneasy(chance, told(day, story, "21:30", 60, first=5 + 10 * i), by=0.3)
+            for i, (topic, story) in enumerate(stories.items())
+        },
+        lambda level: f"{level:.1f}",
+    )
+
+
+def machine_band() -> str:
+    """Return 05:30 to 09:30 of a Monday in São Paulo, three hours behind UTC."""
+    day, chance = "2026-03-09", Random(11)
+    pumps: dict[str, Story] = {
+        "p1": [("08:30", 0.1), ("08:55", 2.1), ("10:30", 5.3), ("10:50", 8.6), ("10:56", 2.6)],
+        "p2": [("08:30", 0.1), ("09:20", 2.2), ("11:30", 4.2), ("12:00", 2.2)],
+        "p9": [("08:30", 0.1), ("11:00", 9.5), ("11:10", 0.1)],
+    }
+    series = {
+        f"plant/{pump}/vibration": uneasy(
+            chance, told(day, story, "12:30", 30, first=3 + 10 * i), by=0.1
+        )
+        for i, (pump, story) in enumerate(pumps.items())
+    }
+    slams = [(f"10:{5 + i:02d}:17", 80.0 if i % 4 == 3 else 92.0) for i in range(20)]
+    doors = {"plant/p1/slam": ((moment(day, clock), level) for clock, level in slams)}
+    lines = messages(series, lambda level: f"{level:.2f}").splitlines(keepends=True)
+    lines += messages(doors, lambda level: json.dumps({"peak": level})).splitlines(keepends=True)
+    return "".join(sorted(lines))  # they begin with their time
+
+
+def short_term_rental() -> str:
+    """Return 20:00 to 09:00 in a flat in Lisbon, which in winter goes by UTC."""
+    story: Story = [
+        ("20:00", 44),
+        ("21:00", 61),  # dinner
+        ("21:50", 44),
+        ("22:40", 56),  # a long talk
+        ("23:25", 41),
+        ("24:30", 72),  # a party
+        ("24:52", 36),
+        ("29:00", None),  # somebody needs the plug
+        ("30:30", 38),
+        ("31:45", 58),  # breakfast
+        ("32:30", 44),
+    ]
+    readings = uneasy(Random(12), told("2026-02-14", story, "33:00", 60, first=20))
+    return messages({"flat/living-room/noise": readings}, lambda level: f"{level:.1f}")
 
 
 def hovering_levels() -> str:
@@ -163,9 +307,14 @@ def month_with_gaps() -> str:
 
 
 FILES = {
-    EXAMPLES / "1-loud-room.jsonl": loud_room,
-    EXAMPLES / "2-three-severities.jsonl": three_severities,
-    EXAMPLES / "3-stale-air.csv": stale_air,
+    EXAMPLES / "loud-room/recording.jsonl": loud_room,
+    EXAMPLES / "three-severities/recording.jsonl": three_severities,
+    EXAMPLES / "air-quality/recording.csv": stale_air,
+    EXAMPLES / "hotel-night-noise/recording.jsonl": hotel_night_noise,
+    EXAMPLES / "site-boundary/recording.jsonl": site_boundary,
+    EXAMPLES / "two-sensors/recording.jsonl": two_sensors,
+    EXAMPLES / "machine-band/recording.jsonl": machine_band,
+    EXAMPLES / "short-term-rental/recording.jsonl": short_term_rental,
     RECORDINGS / "hovering-levels.csv": hovering_levels,
     RECORDINGS / "clock-steps-back.csv": clock_steps_back,
     RECORDINGS / "month-with-gaps.csv": month_with_gaps,
