@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from editors import plain
 
 from hushd.config import ConfigError, read, read_text
 from hushd.config.document import parse
@@ -35,13 +36,6 @@ BASE = {
         }
     },
 }
-
-
-def plain(node):
-    """Return what a document says as an editor's YAML 1.2 parser would."""
-    if node.kind == "map":
-        return {key: plain(entry.node) for key, entry in node.entries.items()}
-    return [plain(item) for item in node.items] if node.kind == "list" else node.value
 
 
 def changed(path, value):
