@@ -33,7 +33,10 @@ def tell(given: dict[str, Any]) -> tuple[str, str]:
     told = apprise.Apprise()
     told.add(service)
     result = told.notify(
-        body=given["body"], title=given["title"], notify_type=given["type"], body_format="text"
+        body=given["body"],
+        title=given["title"],
+        notify_type=given["type"],
+        body_format=given.get("format", "text"),
     )
     said = "; ".join(str(entry.message) for entry in result.logs()) or "Apprise says no more"
     if result:

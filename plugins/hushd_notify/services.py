@@ -8,6 +8,7 @@ standard input.
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -24,6 +25,8 @@ INSTALL = "pip install 'hushd[apprise]'"
 
 #: severity -> what Apprise calls it
 KINDS = {"info": "info", "warning": "warning", "critical": "failure"}
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~&]")  # what means something within a line
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 WELL = frozenset({"cleared", "data_back", "missed"})
 
 
@@ -33,7 +36,7 @@ class Services:
     def __init__(self, options: Mapping[str, Any], context: Context) -> None:
         self._url = str(options["url"])
         self._seconds = options["timeout"] / SECOND
-        self._site = context.site
+        self._format = options.get("format") or "text"
 
     def send(self, note: Note) -> None:
         """Send *note*.
@@ -45,10 +48,12 @@ class Services:
                 told all the same.
         """
         told = f"{lines(note.text)}\nReference: {one_line(note.key)}"
+        told = f"{told}\n{AGAIN}" if note.again else told
         given = {
             "url": self._url,
             "title": one_line(note.title),
-            "body": f"{told}\n{AGAIN}" if note.again else told,
+            "body": markdown(told, note.record) if self._format == "markdown" else told,
+            "format": self._format,
             "type": "success" if note.kind in WELL else KINDS.get(note.severity or "", "info"),
             "seconds": self._seconds,
         }
@@ -72,6 +77,28 @@ class Services:
         """Do nothing: no child outlives its note."""
 
 
+def markdown(text: str, record: Mapping[str, Any]) -> str:
+    r"""Return *text* with its lines kept by Markdown, and what sensors are called as it stands.
+
+    The words are ours, or of whoever writes the configuration; the values of labels are
+    whatever stands in a topic.
+
+    >>> markdown("Room _a_: **loud**", {"labels": {"room": "_a_"}})
+    'Room \\_a\\_: **loud**'
+    """
+    values = {str(value) for value in record.get("labels", {}).values()}
+    strange = sorted((value for value in values if _MARKS.search(value)), key=len, reverse=True)
+    if strange:
+        found = re.compile("|".join(map(re.escape, strange)))
+        text = found.sub(lambda match: _MARKS.sub(_tame, match[0]), text)
+    return text.replace("\n", "  \n")
+
+
+def _tame(mark: re.Match[str]) -> str:
+    """Return a mark as Markdown and HTML show it, and nothing more."""
+    return _ENTITIES.get(mark[0], f"\\{mark[0]}")
+
+
 def _faults(options: Mapping[str, Any]) -> Iterator[Fault]:
     if find_spec("apprise") is None:
         yield Fault("type", MISSING, INSTALL)
@@ -88,6 +115,13 @@ APPRISE = NotifierType(
     Services,
     (
         Option("url", "the service, as Apprise writes it", "url", required=True),
+        Option(
+            "format",
+            "what the text of a message is; `markdown` is for words of your own",
+            "text",
+            default="text",
+            choices=("text", "markdown"),
+        ),
         Option(
             "timeout",
             "how long a delivery may take in all; some services are made to wait 6 s",

@@ -23,9 +23,9 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def send(url: str, note: Note = NOTE, seconds: int = 20) -> None:
+def send(url: str, note: Note = NOTE, seconds: int = 20, **more: str) -> None:
     notifier = APPRISE.open(
-        {"url": url, "timeout": seconds * 10**9}, Context("phone", "Hotel Adler", print)
+        {"url": url, "timeout": seconds * 10**9, **more}, Context("phone", "Hotel Adler", print)
     )
     notifier.send(note)
     notifier.close()
@@ -38,6 +38,19 @@ def test_a_note_is_told_as_it_is(server):  # A47: labels with _ * < > & # .
     assert told["title"] == NOTE.title
     assert told["message"] == f"{NOTE.text}\nReference: k1"
     assert told["type"] == "warning"
+
+
+def test_a47_markdown_is_ours_and_the_name_of_a_room_is_its_own(server):
+    note = NOTE._replace(
+        text="**Room _a_ <x@y> & #.** is loud\nRule: r.",
+        record={"labels": {"floor": "1", "room": "_a_ <x@y> & #."}},
+    )
+    send(f"json://localhost:{server.port}/200?format=html", note, format="markdown")
+    (seen,) = server.seen
+    told = json.loads(seen.body)["message"]
+    assert "<strong>Room _a_ &lt;x@y&gt; &amp; #.</strong> is loud<br" in told
+    assert "</em>" not in told
+    assert "<a" not in told
 
 
 def test_it_is_imported_by_the_child_alone(server):
