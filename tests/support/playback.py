@@ -21,7 +21,7 @@ NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/hushd.yaml"))
 
 def hushd(*words: str) -> str:
     """Run a command of hushd from the top of the repository; return what it prints."""
-    argv = [Path(sys.executable).parent / "hushd", *words]
+    argv = [str(Path(sys.executable).parent / "hushd"), *words]
     done = run(argv, cwd=REPO, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
