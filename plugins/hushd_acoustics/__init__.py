@@ -13,19 +13,27 @@ LIMIT = "the sensor's unit"
 @hookimpl
 def hushd_aggregators() -> Iterator[Aggregator]:
     """Offer the aggregates of this plugin."""
-    yield Aggregator("leq", LEQ, "the energy mean of levels over time", wants="seconds")
+    yield Aggregator(
+        "leq",
+        LEQ,
+        "the energy mean of levels over time",
+        wants="seconds",
+        phrase="the energy average of {window}",
+    )
     yield Aggregator(
         "time_mean",
         weighted_mean(float),
         "the arithmetic mean over time",
         wants="seconds",
         energy=False,
+        phrase="the average over time of {window}",
     )
     yield Aggregator(
         "ln",
         exceeded,
         "the level exceeded n % of the time; L90 is the background",
         parameter=Parameter("n", 0, 100, "%"),
+        phrase="the level exceeded {x} % of {window}",
     )
     yield Aggregator(
         "time_above",
@@ -36,6 +44,7 @@ def hushd_aggregators() -> Iterator[Aggregator]:
         parameter=Parameter("x", unit=LIMIT),
         wants="seconds",
         always=True,
+        phrase="the time above {x} {unit} in {window}",
     )
     yield Aggregator(
         "count_above",
@@ -45,6 +54,7 @@ def hushd_aggregators() -> Iterator[Aggregator]:
         empty=0,
         parameter=Parameter("x", unit=LIMIT),
         always=True,
+        phrase="the number of readings above {x} {unit} in {window}",
     )
     yield Aggregator(
         "share_above",
@@ -53,4 +63,5 @@ def hushd_aggregators() -> Iterator[Aggregator]:
         unit="",
         parameter=Parameter("x", unit=LIMIT),
         wants="seconds",
+        phrase="the share, from 0 to 1, of the time above {x} {unit} in {window}",
     )

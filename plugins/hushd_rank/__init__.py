@@ -18,10 +18,16 @@ def percentile(p: float) -> IndexFactory:
 @hookimpl
 def hushd_aggregators() -> Iterator[Aggregator]:
     """Offer the aggregates of this plugin."""
-    yield Aggregator("median", MedianIndex, "the reading in the middle; of two, the lower")
+    yield Aggregator(
+        "median",
+        MedianIndex,
+        "the reading in the middle; of two, the lower",
+        phrase="the median of {window}",
+    )
     yield Aggregator(
         "percentile",
         percentile,
         "p % of the readings are at or below it, interpolated",
         parameter=Parameter("p", 0, 100, "%"),
+        phrase="the value that {x} % of the readings in {window} stay at or below",
     )

@@ -13,6 +13,23 @@ RMS = MEAN.of(lambda value: value * value).then(sqrt)
 @hookimpl
 def hushd_aggregators() -> Iterator[Aggregator]:
     """Offer the aggregates of this plugin."""
-    yield Aggregator("variance", VARIANCE, "the sample variance", unit="{unit}²")
-    yield Aggregator("stddev", STDDEV, "the sample standard deviation")
-    yield Aggregator("rms", RMS, "the root mean square", energy=False)
+    yield Aggregator(
+        "variance",
+        VARIANCE,
+        "the sample variance",
+        unit="{unit}²",
+        phrase="the variance of {window}",
+    )
+    yield Aggregator(
+        "stddev",
+        STDDEV,
+        "the sample standard deviation",
+        phrase="the standard deviation of {window}",
+    )
+    yield Aggregator(
+        "rms",
+        RMS,
+        "the root mean square",
+        energy=False,
+        phrase="the effective value (RMS) of {window}",
+    )

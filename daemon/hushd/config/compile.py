@@ -72,6 +72,7 @@ def compile_config(
         rest.log(),
         store,
         {rule.name: book.messages[rule.name] for rule in rules if book.messages[rule.name]},
+        tuple(book.resting),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hushd.config.problems import Problem
 from hushd.config.secret import Secret
-from hushd.core.rules import Manner, Rules, Severity
+from hushd.core.rules import Manner, Rule, Rules, Severity
 from hushd.core.topics import TopicTemplate
 from hushd.plugin.catalog import Catalog
 from hushd.plugin.records import Decode, NotifierType
@@ -174,4 +174,5 @@ class Config:
     log: Logging = field(default_factory=Logging)
     store: Store = field(default_factory=Store)
     messages: Mapping[str, Message] = field(default_factory=dict)  # by rule; those that have any
+    resting: tuple[Rule, ...] = ()  # those with `enabled: false`
     warnings: tuple[Problem, ...] = ()

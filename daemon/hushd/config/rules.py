@@ -28,12 +28,13 @@ class RuleBook:
         self.telling = Telling(common)
         self.silent: dict[str, list[str]] = {}  # sensor -> rules that cannot tell its silence
         self.messages: dict[str, Message] = {}
+        self.resting: list[Rule] = []  # those with `enabled: false`
         self.eaches: dict[str, tuple[str, ...]] = {}
         self.seen: dict[str, list[Seen]] = {}  # sensor -> what looks at it
         self.usual: During | None = None  # `defaults.during`
 
     def compile(self) -> list[Rule]:
-        out = []
+        out: list[Rule] = []
         rules = self.common.named["rules"]
         if not rules and not self.report.wrong:
             self.report.warn(self.common.main.mark, "there are no rules: nothing will be told")
@@ -46,8 +47,8 @@ class RuleBook:
             if section is BAD:
                 continue
             rule = self.rule(name, mark, section)
-            if rule is not None and section["enabled"] is not False:
-                out.append(rule)
+            if rule is not None:
+                (self.resting if section["enabled"] is False else out).append(rule)
         self.telling.look_at_mutes(self.eaches)
         self.look_for_never_missed()
         self.look_for_never_let_in()

@@ -111,6 +111,8 @@ class Aggregator:
     always: bool = False
     #: right for decibels; ``check`` warns of others such as an arithmetic mean
     energy: bool = True
+    #: in a sentence, about the text {window}; {x} is the argument, {unit} the sensor's unit
+    phrase: str = ""
 
     def build(self, argument: float | None = None) -> How:
         """Return how to compute it, for *argument* where the aggregator takes one."""
