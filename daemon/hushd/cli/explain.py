@@ -91,7 +91,7 @@ def _page(
         yield f"{rule.name}: watches {' and '.join(rule.sensors)}"
         for text, item in writer.rule(rule):
             yield from _wrapped(text, width, "  - " if item else "  ")
-        if known is not None:
+        if known is not None and rule not in config.resting:
             yield from _wrapped(_matches(known.get(rule.name)), width)
         yield ""
     hearers = writer.hearers(rules)
@@ -125,8 +125,40 @@ def _matches(found: Mapping[str, Any] | None) -> str:
     from hushd.cli.phrases import counted  # noqa: PLC0415  see hushd.cli
 
     if found is None:
-        return "Matches now: the running daemon does not know this rule yet; hushd reload."
-    return f"Matches now: {counted(found['number'], 'topic')}"
+        return "The running daemon does not have this rule: hushd reload."
+    named = [_labels(one["labels"]) or one["sensor"] for one in found["series"]]
+    text = f"Matches now: {counted(found['number'], 'topic')}{_few(named, found['number'])}."
+    states = []
+    for state, number in found["states"].items():
+        among = [_labels(one["labels"]) for one in found["alerts"] if one["state"] == state]
+        states.append(f"{number} {_state(state)}{_few(list(filter(None, among)), number)}")
+    return f"{text} Its alerts: {', '.join(states)}." if states else text
+
+
+def _few(named: list[str], number: int) -> str:
+    """Return the first few of *number*, in parentheses."""
+    if not named:
+        return ""
+    more = [f"and {number - len(named)} more"] if number > len(named) else []
+    return f" ({'; '.join([*named, *more])})"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
+
+
+def _state(state: str) -> str:
+    """Return the state of an alert as people say it."""
+    name, _, severity = state.rstrip(")").partition("(")
+    plain = {
+        "pending": "about to be raised",
+        "clearing": f"{severity} and about to be cleared",
+        "firing": severity,
+        "warming": "not judged yet",
+        "inactive": "at rest until a schedule begins",
+        "suspended": "at rest until the clock can be trusted",
+    }
+    return plain.get(name, name)
 
 
 def _running(args: argparse.Namespace) -> tuple[Path | None, str]:
@@ -154,7 +186,7 @@ def _known(args: argparse.Namespace, path: Path) -> tuple[Mapping[str, Any] | No
         return None, f"What the rules match now is not known: {first}"
     if not answer.get("ok"):
         return None, f"What the rules match now is not known: {answer.get('error')}"
-    found: Mapping[str, Any] = answer["series"]
+    found: Mapping[str, Any] = answer["rules"]
     return found, ""
 
 

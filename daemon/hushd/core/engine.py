@@ -15,7 +15,7 @@ from hushd.core import codec
 from hushd.core.aggregation import Aggregator
 from hushd.core.alerts import Alert
 from hushd.core.keeping import Keeper, check
-from hushd.core.readings import SECOND, Reading
+from hushd.core.readings import SECOND, Labels, Reading
 from hushd.core.roster import Told, in_order
 from hushd.core.rules import Rules
 from hushd.core.series import Series, delay, is_ahead
@@ -272,6 +272,10 @@ class Engine(Keeper):
     def series(self) -> int:
         """Return how many series are kept."""
         return len(self._series)
+
+    def met(self) -> Iterable[tuple[str, Labels]]:
+        """Return sensor and labels of all series, in the order in which they came."""
+        return iter(self._series)
 
     # -- time --------------------------------------------------------------------------
 

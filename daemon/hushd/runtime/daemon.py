@@ -29,6 +29,7 @@ from hushd.runtime.intake import Intake
 from hushd.runtime.ledger import Gap, Ledger
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
+from hushd.runtime.matching import matches
 from hushd.runtime.redelivery import Ring
 from hushd.runtime.silencing import Silencing
 from hushd.runtime.suspects import Suspects
@@ -198,6 +199,8 @@ class Daemon:
             match request.get("do"):
                 case "status":
                     return {"ok": True, "status": self.status()}
+                case "series":
+                    return {"ok": True, "rules": matches(self._engine)}
                 case "reload":
                     return self.reload()
                 case "backup":
