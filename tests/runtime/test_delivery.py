@@ -9,7 +9,7 @@ import pytest
 from phones import HASTY, T9, Phone, Picky, again, change, make, rule, tell, way
 from waiting import Diary, eventually
 
-from hushd.core.rules import Notify, Rule
+from hushd.core.rules import Manner, Notify, Rule
 from hushd.plugin.records import Note, NotifierType
 from hushd.runtime.delivery import Delivery, Patience, Way
 from hushd.runtime.errands import WAITING, Errands, Waiting
@@ -206,7 +206,7 @@ def test_closing_tells_what_can_be_told_and_does_not_wait_for_the_rest(office):
 
 
 def test_the_oldest_are_given_up_before_memory_is():
-    errands = Errands("mail", {}, every=True)
+    errands = Errands("mail", {}, manner=Manner(every=True))
     one = change("warning")
     for _ in range(WAITING + 3):
         errands.add(Waiting(one))
@@ -282,6 +282,7 @@ def test_the_state_says_when_it_went_well_and_when_not(office):
     assert delivery.state()["mail"] | {"busy_s": None} == {
         "type": "mail",
         "waiting": 0,
+        "held": 0,
         "told_at": None,
         "failed_at": None,
         "error": "",

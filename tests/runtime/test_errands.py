@@ -4,11 +4,13 @@ import pytest
 from phones import change
 
 from hushd.core.reconcile import Told
+from hushd.core.rules import Manner
 from hushd.runtime import errands as module
 from hushd.runtime.errands import TOO_MANY, Buried, Errands, Settled, Waiting
 
 ALERT = ("too-loud", (("room", "101"),))
 OTHER = ("too-loud", (("room", "102"),))
+NOW = 1_000
 
 
 def waiting(row: int, severity=None, episode: int = 1, room: str = "101", **more) -> Waiting:
@@ -16,19 +18,19 @@ def waiting(row: int, severity=None, episode: int = 1, room: str = "101", **more
 
 
 def errands(*rows: Waiting, told=None, every: bool = False) -> Errands:
-    return Errands("mail", told or {}, rows, every=every)
+    return Errands("mail", told or {}, rows, manner=Manner(every=every))
 
 
 def test_what_was_told_is_settled_with_what_is_known_now():
     one = errands(waiting(1, "warning"))
-    one.done(one.next())
-    assert one.deeds() == [Settled((1,), (ALERT, Told(1, "warning", None)))]
+    one.done(one.next(NOW), NOW)
+    assert one.deeds() == [Settled((1,), (ALERT, Told(1, "warning", at=NOW, worst="warning")))]
     assert one.deeds() == []  # they are handed out once
 
 
 def test_what_needs_no_telling_is_settled_without_a_word():
     one = errands(waiting(1), waiting(2, room="102"), waiting(3, "warning"))
-    assert one.next().waiting.row == 3  # nobody knew that anything was wrong
+    assert one.next(NOW).waiting.row == 3  # nobody knew that anything was wrong
     assert one.deeds() == [Settled((1, 2))]
 
 
@@ -36,7 +38,7 @@ def test_what_is_superseded_goes_with_what_was_missed():
     one = errands(
         waiting(1, "warning"), waiting(2, room="102"), waiting(3), waiting(4, "critical", 2)
     )
-    one.failed()
+    one.failed(NOW)
     assert [left.row for left in one.waiting] == [2, 4]
     # should the process end now, the next one must know that an episode was missed
     assert one.deeds() == [Settled((1, 3), (ALERT, Told(0, None, 1)))]
@@ -44,19 +46,19 @@ def test_what_is_superseded_goes_with_what_was_missed():
 
 def test_what_is_known_of_the_past_is_kept_when_the_rows_go_later():
     one = errands(waiting(1, "warning"))
-    one.failed()
+    one.failed(NOW)
     assert one.deeds() == []  # the row says it still
     one.add(waiting(2))
-    one.failed()
+    one.failed(NOW)
     assert one.deeds() == [Settled((1,), (ALERT, Told(0, None, 1)))]
     one.add(waiting(3, "warning", 2))
-    one.failed()
+    one.failed(NOW)
     assert one.deeds() == [Settled((2,))]  # nothing new of the past
 
 
 def test_what_is_given_up_leaves_what_is_known_as_it_was():
     one = errands(waiting(1, "warning"), told={ALERT: Told(0, None, 7)})
-    errand = one.next()
+    errand = one.next(NOW)
     one.give_up(errand, "no")
     assert one.deeds() == [Buried(errand.waiting, "no"), Settled((), (ALERT, Told(0, None, None)))]
     assert (len(one), one.given_up, one.told) == (0, 1, {})
@@ -64,9 +66,9 @@ def test_what_is_given_up_leaves_what_is_known_as_it_was():
 
 def test_a_journal_settles_each_and_knows_of_nothing():
     one = errands(waiting(1, "warning"), waiting(2), every=True)
-    one.failed()
+    one.failed(NOW)
     for row in (1, 2):
-        one.done(one.next())
+        one.done(one.next(NOW), NOW)
         assert one.deeds() == [Settled((row,))]
     assert not one.knows_of(ALERT)
 
@@ -88,8 +90,8 @@ def test_who_is_about_to_hear_of_it_knows_of_it(rows, told, knows):
 def test_it_knows_no_more_once_the_end_was_told_or_nothing_is_left_to_tell():
     one = errands(waiting(1, "warning"), waiting(2), waiting(3, room="102"))
     assert one.knows_of(OTHER)
-    while (errand := one.next()) is not None:
-        one.done(errand)
+    while (errand := one.next(NOW)) is not None:
+        one.done(errand, NOW)
     assert not one.knows_of(ALERT)
     assert not one.knows_of(OTHER)
 
@@ -104,12 +106,12 @@ def test_beyond_its_limit_the_oldest_is_buried(monkeypatch):
 
 def test_what_is_kept_anew_has_other_rows_and_no_old_deeds():
     one = errands(waiting(1, "warning"), waiting(2, room="102"), waiting(3))
-    one.failed()
+    one.failed(NOW)
     one.kept([11, 12])
     assert [left.row for left in one.waiting] == [11, 12]
     assert one.deeds() == []
     one.add(waiting(13, "warning", 2))
-    one.failed()
+    one.failed(NOW)
     assert one.deeds() == [Settled((12,))]  # what was missed is kept already
 
 
@@ -118,13 +120,14 @@ def test_what_may_have_been_heard_in_vain_is_put_right():
     lowered = waiting(1, "warning")
     one = errands(lowered, waiting(2, "critical"), told={ALERT: critical})
     lowered.unsure = True  # the answer was lost; then it was critical again
-    one.failed()
+    one.failed(NOW)
     assert one.deeds() == []  # its row stays: should the process end now, the doubt does not
-    errand = one.next()
+    errand = one.next(NOW)
     assert (errand.waiting.row, errand.kind, errand.severity) == (2, "escalated", "critical")
-    one.done(errand)
-    assert one.deeds() == [Settled((2, 1), (ALERT, critical))]
-    assert one.next() is None
+    one.done(errand, NOW)
+    known = critical._replace(at=NOW, worst="critical")
+    assert one.deeds() == [Settled((2, 1), (ALERT, known))]
+    assert one.next(NOW) is None
 
 
 def test_what_is_known_either_way_is_not_told():
@@ -132,8 +135,8 @@ def test_what_is_known_either_way_is_not_told():
     raised, lowered = waiting(1, "critical"), waiting(2, "warning")
     one = errands(raised, lowered, waiting(3, "critical"), told={ALERT: critical})
     raised.unsure = True
-    one.failed()
-    assert one.next() is None
+    one.failed(NOW)
+    assert one.next(NOW) is None
     assert one.deeds() == [Settled((2, 3, 1))]
 
 
@@ -141,15 +144,15 @@ def test_a_doubt_keeps_its_row_before_what_came_after_it():
     doubt = waiting(2, "warning")
     one = errands(waiting(1, "warning", room="102"), doubt, waiting(3))
     doubt.unsure = True
-    one.failed()
+    one.failed(NOW)
     assert [left.row for left in one.waiting] == [1, 3]
     assert [left.row for left in one.open] == [1, 2, 3]
     one.kept([11, 12, 13])
     assert doubt.row == 12
-    first = one.next()
-    one.done(first)
-    assert one.next().kind == "missed"  # heard or not, both are said
-    one.done(one.next())
+    first = one.next(NOW)
+    one.done(first, NOW)
+    assert one.next(NOW).kind == "missed"  # heard or not, both are said
+    one.done(one.next(NOW), NOW)
     assert one.deeds()[-1] == Settled((13, 12), (ALERT, Told(1, None, None)))
 
 
@@ -157,8 +160,8 @@ def test_a_doubt_goes_with_what_is_given_up():
     doubt = waiting(1, "warning")
     one = errands(doubt, waiting(2, "critical"))
     doubt.unsure = True
-    one.failed()
-    errand = one.next()
+    one.failed(NOW)
+    errand = one.next(NOW)
     one.give_up(errand, "no")
     assert Settled((1,), (ALERT, Told(0, None, 1))) in one.deeds()
     assert one.open == []
@@ -173,8 +176,8 @@ def test_what_another_process_left_is_taken_on_where_nothing_is_known_since():
     )
     assert [left.row for left in one.waiting] == [5, 3]
     assert one.told == {OTHER: Told(3, "warning"), third: Told(4, "warning")}
-    one.done(one.next())
-    errand = one.next()
+    one.done(one.next(NOW), NOW)
+    errand = one.next(NOW)
     assert (errand.kind, errand.waiting.row) == ("cleared", 3)
 
 

@@ -1,19 +1,24 @@
 """Who hears of what, and the workers that tell them: none waits for another."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from typing import Any
 
 from hushd.core import internal
-from hushd.core.rules import Rule
+from hushd.core.mutes import Ack, Mute
+from hushd.core.reconcile import Habit
+from hushd.core.rules import Rule, Severity
+from hushd.core.schedules import Calendar
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Publish, no_broker
 from hushd.runtime import notes
+from hushd.runtime.deeds import Waiting
+from hushd.runtime.desk import Desk
 from hushd.runtime.logs import Log
 from hushd.runtime.store import Alert, Letter, Store
 from hushd.runtime.ways import Patience, Way
-from hushd.runtime.worker import Worker
+from hushd.runtime.worker import Steady, Worker
 
 __all__ = ["Delivery", "Patience", "Way"]
 
@@ -33,7 +38,11 @@ class Delivery:
         patience: Patience | None = None,
         say: Callable[..., None] | None = None,
         publish: Publish = no_broker,
+        calendar: Calendar | None = None,
+        clearing: Callable[[Alert], bool] = lambda _: False,
     ) -> None:
+        self._clock = Steady()
+        self._desk = Desk(ahead=self._clock.ahead, clearing=clearing)
         self._patience = patience or Patience()
         self._publish = publish
         self._store = store
@@ -42,26 +51,45 @@ class Delivery:
         self._every: dict[str, frozenset[str]] = {}
         self._workers: dict[str, Worker] = {}
         self._leaving: list[Worker] = []
-        self.change(ways, rules, site=site, zone=zone)
+        self.change(ways, rules, site=site, zone=zone, calendar=calendar)
 
     def change(
-        self, ways: Sequence[Way], rules: Sequence[Rule], *, site: str, zone: tzinfo | None
+        self,
+        ways: Sequence[Way],
+        rules: Sequence[Rule],
+        *,
+        site: str,
+        zone: tzinfo | None,
+        calendar: Calendar | None = None,
     ) -> None:
         """Go on with other notifiers, rules, or another place.
 
         A notifier that keeps its name keeps what waits for it and what it was told.  One
         that is not among *ways* any more still hears of everything until `let_go`.
         """
+        self._desk.change(calendar, rules)
+        habits = {rule.name: Habit(rule.repeat, rule.cooldown) for rule in rules}
         for way in ways:
             context = Context(way.name, site, self._say, self._publish)
             worker = self._workers.get(way.name) or self._brought_back(way.name)
             if worker is None:
-                worker = Worker(way, context, self._store, zone, self._patience, self._log)
+                worker = Worker(
+                    way,
+                    context,
+                    self._store,
+                    zone,
+                    self._patience,
+                    self._log,
+                    clock=self._clock,
+                    desk=self._desk,
+                    habits=habits,
+                    hand_on=self._hand_on,
+                )
             else:
-                worker.change(way, context, zone)
+                worker.change(way, context, zone, habits)
             self._workers[way.name] = worker
         self._wanted = {way.name for way in ways}
-        self._every = {way.name: _followed(way.name, rules) for way in ways if way.type.every}
+        self._every = {way.name: _followed(way.name, rules) for way in ways if way.how.every}
 
     def let_go(self) -> None:
         """Part with the notifiers that are wanted no more, once they told what they can."""
@@ -74,8 +102,20 @@ class Delivery:
         """Return how each notifier fares."""
         return {name: worker.state() for name, worker in self._workers.items()}
 
+    def announce(self, mutes: Sequence[Mute], acks: Sequence[Ack]) -> None:
+        """Hold back what people asked not to hear, remind nobody of what somebody minds."""
+        self._desk.announce(mutes, acks)
+        self._wake()
+
+    def stand(self, levels: Iterable[tuple[Alert, Severity | None]]) -> None:
+        """Take note of how alerts stood before the first transition."""
+        if self._desk.stand(levels):
+            self._wake()
+
     def letters(self, transitions: Sequence[Transition]) -> list[Letter]:
         """Return who is to be told of what, for the store to keep before anybody is."""
+        if self._desk.note(transitions):
+            self._wake()
         letters: list[Letter] = []
         coming: set[tuple[str, Alert]] = set()
         for transition in transitions:
@@ -115,6 +155,8 @@ class Delivery:
 
     def watch(self) -> None:
         """Look after the workers; called by the loop now and then."""
+        if self._desk.watch():
+            self._wake()
         for worker in self._workers.values():
             worker.watch()
         for worker in [worker for worker in self._leaving if worker.gone]:
@@ -129,6 +171,16 @@ class Delivery:
         deadline = time.monotonic() + timeout
         for worker in workers:
             self._part(worker, deadline)
+
+    def _wake(self) -> None:
+        for worker in (*self._workers.values(), *self._leaving):
+            worker.wake()
+
+    def _hand_on(self, name: str, waiting: Waiting) -> None:
+        """Let a notifier tell what another gave up; called by the other's thread."""
+        worker = self._workers.get(name)
+        if worker is not None:
+            worker.take([waiting])
 
     def _brought_back(self, name: str) -> Worker | None:
         """Return the worker of a notifier that had been taken out and is not gone yet."""

@@ -6,21 +6,47 @@ process end in between, nobody knows whether the note arrived: it is told again,
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
+from hushd.core.readings import SECOND
+from hushd.core.reconcile import Habit, Told
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Note, Notifier, RefusedError
-from hushd.runtime import notes
-from hushd.runtime.errands import Buried, Deed, Errand, Errands, Settled, Waiting
+from hushd.runtime import joining, notes
+from hushd.runtime.desk import Desk
+from hushd.runtime.errands import Buried, Deed, Errand, Errands, Item, Settled, Waiting
 from hushd.runtime.fortune import DEFINITE, Fortune
 from hushd.runtime.logs import Log
-from hushd.runtime.store import NOWHERE, Owed, Store
+from hushd.runtime.store import NOWHERE, Alert, Owed, Store
 from hushd.runtime.veil import spoken
 from hushd.runtime.ways import Patience, Way
 
-SECOND = 10**9  # ns
+LONGEST = 3600.0  # seconds to wait at once, whatever is due
+
+
+class Steady:
+    """Time that goes on evenly: what the wall clock showed when it began, and what passed since.
+
+    Reminders and cooldowns last as long as they are to, however the wall clock is set, and still
+    are understood by the next process.
+    """
+
+    def __init__(self) -> None:
+        self._began = time.time_ns() - round(time.monotonic() * SECOND)
+
+    def __call__(self) -> int:
+        """Return the time, in ns."""
+        return self._began + round(time.monotonic() * SECOND)
+
+    def ahead(self) -> int:
+        """Return how far the wall clock is ahead of it."""
+        return time.time_ns() - self()
+
+
+#: Hands what is given up to the notifier of that name; its arguments are that of `Worker.add`.
+HandOn = Callable[[str, Waiting], None]
 
 
 class Left(NamedTuple):
@@ -49,6 +75,11 @@ class Worker:
         zone: tzinfo | None,
         patience: Patience,
         log: Log,
+        *,
+        clock: Steady,
+        desk: Desk,
+        habits: Mapping[str, Habit],
+        hand_on: HandOn,
     ) -> None:
         self.name = way.name
         self._way = way
@@ -57,13 +88,20 @@ class Worker:
         self._zone = zone
         self._patience = patience
         self._log = log
+        self._clock = clock
+        self._hand_on = hand_on
         self._errands = Errands(
-            way.name, store.told(way.name), _inherited(store, way.name), every=way.type.every
+            way.name,
+            self._recalled(),
+            self._inherited(),
+            manner=way.how,
+            habits=habits,
+            desk=desk,
         )
         self._changed = threading.Condition()
         self._closing = False
         self._generation = 0
-        self._current: Waiting | None = None  # what is being told
+        self._current: frozenset[Waiting] = frozenset()  # what is being told
         self._busy_since: float | None = None  # the plugin is at it
         self._replaced: list[float] = []
         self._fortune = Fortune(patience)
@@ -77,22 +115,34 @@ class Worker:
 
     def add(self, happened: Iterable[tuple[Transition, int]]) -> None:
         """Add what has just happened, each with its row."""
+        now = self._clock()
+        self.take(Waiting(transition, now, row) for transition, row in happened)
+
+    def take(self, waiting: Iterable[Waiting]) -> None:
+        """Add what is to be told."""
         with self._changed:
-            now = time.monotonic()
-            for transition, row in happened:
-                self._errands.add(Waiting(transition, now, row))
+            for one in waiting:
+                self._errands.add(one)
             self._news = True
             self._changed.notify_all()
 
-    def change(self, way: Way, context: Context, zone: tzinfo | None) -> None:
+    def wake(self) -> None:
+        """Look what is held back no more."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def change(
+        self, way: Way, context: Context, zone: tzinfo | None, habits: Mapping[str, Habit]
+    ) -> None:
         """Go on in another way, with the next delivery; what waits and was told stays."""
         with self._changed:
             self._zone = zone
+            self._errands.follow(way.how, habits)
+            self._changed.notify_all()
             if (way, context.site) == (self._way, self._context.site):
                 return
             self._context = context
             self._way = way  # after the context: `_run` reads them the other way round
-            self._errands.follow(every=way.type.every)
             self._changed_way = True
             self._changed.notify_all()
 
@@ -112,13 +162,14 @@ class Worker:
         """
         with self._changed:
             if adopt:
-                self._errands.adopt(self._store.told(self.name), _inherited(self._store, self.name))
+                self._errands.adopt(self._recalled(), self._inherited())
                 self._changed.notify_all()
             letters = [
                 Owed(
                     waiting.transition,
-                    _by_the_wall(waiting.since),
-                    waiting.unsure or waiting is self._current,
+                    self._by_the_wall(waiting.since),
+                    waiting.unsure or waiting in self._current,
+                    waiting.instead,
                 )
                 for waiting in self._errands.open
             ]
@@ -131,6 +182,7 @@ class Worker:
             return {
                 "type": self._way.type.name,
                 "waiting": len(self._errands),
+                "held": self._errands.held,
                 "given_up": self._errands.given_up,
                 **self._fortune.state(),
                 "stuck": self._stuck,
@@ -164,11 +216,11 @@ class Worker:
             self._replaced = [at for at in self._replaced if now - at < 3600]
             if len(self._replaced) >= self._patience.replaced:
                 return
-            if self._current is not None:
-                self._current.unsure = True
-            self._current = self._busy_since = None
+            for waiting in self._current:
+                waiting.unsure = True
+            self._current, self._busy_since = frozenset(), None
             self._generation += 1
-            self._errands.failed()
+            self._errands.failed(self._clock())
             self._thread = self._start()
             if self._complained:  # tried again at the next look
                 return
@@ -181,13 +233,13 @@ class Worker:
     def close(self) -> None:
         """Ask the thread to end once it has told what it can."""
         with self._changed:
-            self._closing = True
+            self._closing = self._errands.hurry = True
             self._changed.notify_all()
 
     def reopen(self) -> None:
         """Go on after all; a thread that is ending just now is replaced by ``watch``."""
         with self._changed:
-            self._closing = False
+            self._closing = self._errands.hurry = False
             if not self._thread.is_alive():
                 self._generation += 1
                 self._thread = self._start()
@@ -247,18 +299,23 @@ class Worker:
 
     def _note(self, errand: Errand) -> Note:
         """Return what to tell, as things stand now."""
-        waiting = errand.waiting
+        return joining.join([self._part(item) for item in errand.items])
+
+    def _part(self, item: Item) -> Note:
+        waiting = item.waiting
         key = f"{waiting.transition.id}-{self.name}"
-        note = notes.write(waiting.transition, errand.kind, errand.severity, key, self._zone)
+        if item.kind == "repeat" and item.counts:
+            key += f"-{item.told.repeats}"
+        note = notes.write(waiting.transition, item.kind, item.severity, key, self._zone)
         if waiting.unsure:
             note = note._replace(again=True)
-        if (
-            time.monotonic() - waiting.since < self._patience.late
-            or self._way.type.every  # evidence is not told anew
-        ):
+        if waiting.instead:
+            note = joining.stand_in(note, waiting.instead)
+        age = self._clock() - waiting.since
+        if age < self._patience.late * SECOND or self._way.how.every:  # evidence is not told anew
             return note
         # by the wall: the clock of the engine may be that of a recording
-        return notes.late(note, _by_the_wall(waiting.since), time.time_ns(), self._zone)
+        return notes.late(note, self._by_the_wall(waiting.since), time.time_ns(), self._zone)
 
     def _next(self, generation: int) -> Errand | None:
         """Wait for something to tell, and claim it; None: it is time to end."""
@@ -266,24 +323,27 @@ class Worker:
             with self._changed:
                 if generation != self._generation:
                     return None
-                errand = self._errands.next()
+                now = self._clock()
+                errand = self._errands.next(now)
                 deeds = self._errands.deeds()
                 if errand is None and not deeds:
                     if self._closing:
                         return None
-                    self._changed.wait()
+                    due = self._errands.deadline(now)
+                    pause = LONGEST if due is None else max(0.0, (due - now) / SECOND)
+                    self._changed.wait(min(pause, LONGEST))
                     continue
                 if errand is not None:
-                    self._current = errand.waiting
+                    self._current = frozenset(item.waiting for item in errand.items)
                     self._changed_way = self._news = False
             self._keep(deeds)
             if errand is not None and self._claimed(generation, errand):
                 return errand
 
     def _claimed(self, generation: int, errand: Errand) -> bool:
-        row = errand.waiting.row
-        if row != NOWHERE:
-            self._store.claim(row)
+        for item in errand.items:
+            if item.waiting.row != NOWHERE:
+                self._store.claim(item.waiting.row)
         with self._changed:
             if generation != self._generation:
                 return False
@@ -301,8 +361,13 @@ class Worker:
 
     def _bury(self, waiting: Waiting, error: str) -> None:
         transition = waiting.transition
+        # what another could not tell, and this one cannot either, goes no further
+        fallback = "" if waiting.instead else self._way.how.fallback or ""
+        row = NOWHERE
         if waiting.row != NOWHERE:
-            self._store.bury(waiting.row, error)
+            row = self._store.bury(waiting.row, error, fallback)
+        if fallback:
+            self._hand_on(fallback, Waiting(transition, self._clock(), row, instead=self.name))
         self._log.error(
             "notifier.given_up",
             notifier=self.name,
@@ -317,9 +382,9 @@ class Worker:
         with self._changed:
             if generation != self._generation:
                 return False
-            self._current = self._busy_since = None
+            self._current, self._busy_since = frozenset(), None
             self._fortune.succeeded()
-            self._errands.done(errand)
+            self._errands.done(errand, self._clock())
             deeds = self._errands.deeds()
         self._keep(deeds)
         self._log.debug(
@@ -330,22 +395,23 @@ class Worker:
     def _failed(self, generation: int, errand: Errand, exc: BaseException, *, sure: bool) -> bool:
         """Take note of a failure and pause; False: it is time to end."""
         refused = isinstance(exc, RefusedError)
-        waiting = errand.waiting
         with self._changed:
             if generation != self._generation:
                 return False
-            self._current = self._busy_since = None
-            waiting.unsure = waiting.unsure or not sure
+            self._current, self._busy_since = frozenset(), None
+            for item in errand.items:
+                item.waiting.unsure = item.waiting.unsure or not sure
             error = self._veiled(exc)
             pause = self._fortune.failed(exc, error)
             self._complain(pause, refused=refused)
-            given_up = self._too_old(waiting)
-            if given_up:
-                self._errands.give_up(errand, error)
+            old = tuple(item for item in errand.items if self._too_old(item))
+            if old:
+                self._errands.give_up(Errand(old), error)
             deeds = self._errands.deeds()
         self._keep(deeds)
-        if not given_up and waiting.row != NOWHERE:
-            self._store.postpone(waiting.row, unsure=waiting.unsure)
+        for item in errand.items:
+            if item not in old and item.waiting.row != NOWHERE:
+                self._store.postpone(item.waiting.row, unsure=item.waiting.unsure)
         # what was refused, or is more than the plugin can take, goes to the end: one odd note
         # must not hold up all others
         odd = refused or not isinstance(exc, OSError)
@@ -353,7 +419,9 @@ class Worker:
             return False
         with self._changed:
             hopeless = (
-                refused and not self._closing and self._fortune.refusals >= len(self._errands)
+                refused
+                and not self._closing
+                and self._fortune.refusals >= len(self._errands) - self._errands.held
             )
         return not hopeless or self._rested(generation, self._patience.refused, until_news=True)
 
@@ -379,21 +447,24 @@ class Worker:
             )
             if generation != self._generation:
                 return False
-            self._errands.failed(last)  # after the pause: what happened meanwhile counts too
+            self._errands.failed(
+                self._clock(), last
+            )  # after the pause: what happened meanwhile counts too
             deeds = self._errands.deeds()
         self._keep(deeds)
         return not closing
 
-    def _too_old(self, waiting: Waiting) -> bool:
+    def _too_old(self, item: Item) -> bool:
         """Say whether to give up.
 
         Not in the first minutes of a process: after a long power cut the network takes a
         moment, too.
         """
-        now = time.monotonic()
-        if now - self._began < self._patience.longest:
+        if not item.counts or time.monotonic() - self._began < self._patience.longest:
             return False
-        return now - waiting.since >= self._patience.give_up
+        bound = self._patience.give_up
+        longest = self._way.how.give_up_after if bound is None else bound * SECOND
+        return self._clock() - item.waiting.since >= longest
 
     def _complain(self, pause: float, *, refused: bool) -> None:
         """Log a failure; a refusal is for a person to put right."""
@@ -425,21 +496,33 @@ class Worker:
         except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
             self._log.warning("notifier.failed", notifier=self.name, error=self._veiled(exc))
 
+    # -- what the store knows ----------------------------------------------------------
 
-def _inherited(store: Store, name: str) -> list[Waiting]:
-    """Return what waited before the process started; its age is by the wall."""
-    now, wall = time.monotonic(), time.time_ns()
-    return [
-        Waiting(
-            untold.transition,
-            now - max(0, wall - untold.since) / SECOND,
-            untold.row,
-            untold.unsure,
-        )
-        for untold in store.untold(name)
-    ]
+    def _recalled(self) -> dict[Alert, Told]:
+        """Return what was told before the process started; the clock may have been ahead then."""
+        now = self._clock()
+        return {
+            alert: told._replace(
+                at=min(told.at, now),
+                cleared=None if told.cleared is None else min(told.cleared, now),
+            )
+            for alert, told in self._store.told(self.name).items()
+        }
 
+    def _inherited(self) -> list[Waiting]:
+        """Return what waited before the process started; its age is by the wall."""
+        now, wall = self._clock(), time.time_ns()
+        return [
+            Waiting(
+                untold.transition,
+                now - max(0, wall - untold.since),
+                untold.row,
+                untold.unsure,
+                untold.instead,
+            )
+            for untold in self._store.untold(self.name)
+        ]
 
-def _by_the_wall(since: float) -> int:
-    """Return the wall time of a moment of the monotonic clock, in ns."""
-    return time.time_ns() - round((time.monotonic() - since) * SECOND)
+    def _by_the_wall(self, since: int) -> int:
+        """Return what the wall clock, as it is set now, would have shown then."""
+        return since + self._clock.ahead()
