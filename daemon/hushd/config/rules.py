@@ -43,6 +43,7 @@ class RuleBook:
             self.telling.notify(defaults)
             self.telling.no_data(defaults, ())
             self.usual = self.during(defaults)
+            self.telling.look_at_words(defaults)
         for name, (mark, section) in rules.items():
             if section is BAD:
                 continue
@@ -100,7 +101,7 @@ class RuleBook:
         during = self.during(section)
         self.look_at_fresh(section, during)
         mutes = self.telling.mutes(name, section)
-        self.messages[name] = self.telling.message(section)
+        self.messages[name] = self.telling.message(name, section, each)
         waits = [self.common.pick(section, key) or 0 for key in ("for", "clear_for")]
         if any(window.input is None for window in (*seen, *others)) or not seen:
             return None

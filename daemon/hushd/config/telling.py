@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from hushd.config import messages
 from hushd.config.common import Common
 from hushd.config.problems import Mark, suggest
 from hushd.config.records import Message
@@ -20,6 +21,9 @@ class Telling:
     def __init__(self, common: Common) -> None:
         self.common = common
         self.report = common.report
+        self.said: set[tuple[str, messages.Fault]] = set()  # of `defaults.message`, by part
+        #: template and labels -> what is wrong with it; many rules share that of `defaults`
+        self.known: dict[tuple[str, tuple[str, ...]], list[messages.Fault]] = {}
 
     def notify(self, section: Section) -> Notify:
         """Return who is told, by severity."""
@@ -92,11 +96,43 @@ class Telling:
             return None
         return Flapping(value["changes"], value["within"])
 
-    def message(self, section: Section) -> Message:
-        """Return the words of a rule's messages."""
+    def message(self, name: str, section: Section, each: tuple[str, ...]) -> Message:
+        """Return the words of a rule's messages, whose alerts carry the labels *each*."""
+        shared = "message" not in section
         own: Section | None = self.common.pick(section, "message")
-        texts = {part: own[part] for part in PARTS if own[part]} if own is not None else {}
+        texts: dict[str, str] = {}
+        for part, text in _texts(own):
+            texts[part] = text
+            for mark, fault in self.faults(own, part, each):
+                if shared and (part, fault) in self.said:
+                    continue
+                if shared:
+                    where = f'{fault.message}, in the messages of rule "{name}"'
+                    self.report.error(mark, where, "give that rule a message of its own")
+                else:
+                    self.report.error(mark, fault.message, fault.hint)
         return Message(texts, section["link"] or "")
+
+    def look_at_words(self, defaults: Section) -> None:
+        """Complain of templates that fit no rule, whatever its labels."""
+        own: Section | None = defaults["message"]
+        labels = {label for parts in self.common.parts.values() for label in parts.sensor.labels}
+        for part, _ in _texts(own):
+            for mark, fault in self.faults(own, part, tuple(sorted(labels))):
+                self.said.add((part, fault))
+                self.report.error(mark, fault.message, fault.hint)
+
+    def faults(
+        self, section: Section | None, part: str, labels: tuple[str, ...]
+    ) -> list[tuple[Mark, messages.Fault]]:
+        """Return what is wrong with a template, and where; each is looked at once."""
+        if section is None:
+            return []
+        text, mark = section[part], section.place(part)
+        if (text, labels) not in self.known:
+            self.known[text, labels] = messages.faults(text, labels)
+        found = self.known[text, labels]
+        return [(messages.place(mark, text, fault), fault) for fault in found]
 
     def mutes(self, name: str, section: Section) -> tuple[str, ...]:
         """Return the rules that hold this one's messages back."""
@@ -139,3 +175,8 @@ class Telling:
                             f'"{other}" and "{name}" mute each other: nobody hears of either',
                             "take one of the two out",
                         )
+
+
+def _texts(section: Section | None) -> list[tuple[str, str]]:
+    """Return the parts of a message that are there."""
+    return [(part, section[part]) for part in PARTS if section[part]] if section is not None else []
