@@ -18,6 +18,8 @@ from hushd.config.records import Config, NotifierConfig
 from hushd.config.secret import Secret
 from hushd.core.alarms import Alarm
 from hushd.core.engine import Engine
+from hushd.core.readings import Labels
+from hushd.core.schedules import Calendar
 from hushd.core.transitions import Transition, rfc3339
 from hushd.runtime import keeping, sessions, status
 from hushd.runtime.broker import Broker
@@ -131,6 +133,7 @@ class Daemon:
             self._upkeep.load(start.troubles)
         if start.damage:
             self._miss("store", start.damage)
+        self._clearing: frozenset[tuple[str, Labels]] = frozenset()
         self._delivery = Delivery(
             ways(config),
             config.rules.rules,
@@ -141,8 +144,11 @@ class Daemon:
             patience=patience,
             say=say,
             publish=self._broker.publish,
+            calendar=Calendar(config.rules.schedules, config.rules.holidays),
+            standing=[((alarm.rule, alarm.labels), alarm.level) for alarm in self._known()],
+            clearing=lambda alert: alert in self._clearing,
         )
-        self._silencing = Silencing(config, self._store, self._known, log)
+        self._silencing = Silencing(config, self._store, self._known, log, self._delivery.announce)
         self._loop = Loop(
             inbox=inbox,
             intake=self._intake,
@@ -258,7 +264,13 @@ class Daemon:
         for warning in config.warnings:
             self._log.warning("config.warned", problem=str(warning))
         site = config.site
-        self._delivery.change(told_by, config.rules.rules, site=site.name, zone=site.zone)
+        self._delivery.change(
+            told_by,
+            config.rules.rules,
+            site=site.name,
+            zone=site.zone,
+            calendar=Calendar(config.rules.schedules, config.rules.holidays),
+        )
         self._upkeep.change(config)
         self._upkeep.mind(engine, intake)
         self._silencing.change(config)
@@ -298,6 +310,11 @@ class Daemon:
         reason to begin anew with empty windows: it costs no other, and status shows it.
         """
         self._broker.watch()
+        self._clearing = frozenset(  # for those who remind people; they have no engine at hand
+            (alert.rule, alert.labels)
+            for alert in self._engine.alerts()
+            if alert.plan.repeat and alert.state.startswith("clearing")
+        )
         if self._store.watch():
             self._rekeep()
         self._silencing.tidy()
@@ -429,7 +446,9 @@ def way(notifier: NotifierConfig) -> Way:
     Raises:
         LookupError: a secret was not there when the configuration was read.
     """
-    return Way(notifier.name, notifier.type, _options(notifier), notifier.secrets())
+    return Way(
+        notifier.name, notifier.type, _options(notifier), notifier.secrets(), notifier.manner
+    )
 
 
 def session_of(config: Config) -> tuple[str, str, int]:

@@ -39,8 +39,25 @@ class Delivery:
         say: Callable[..., None] | None = None,
         publish: Publish = no_broker,
         calendar: Calendar | None = None,
+        standing: Iterable[tuple[Alert, Severity | None]] = (),
         clearing: Callable[[Alert], bool] = lambda _: False,
     ) -> None:
+        """Begin to tell what waits in the store.
+
+        Args:
+            ways: The notifiers.
+            rules: All rules.
+            store: Keeps what is told.
+            log: Where to report.
+            site: The name of the place.
+            zone: Where times are told.
+            patience: How long to try.
+            say: What a notifier logs with.
+            publish: What it publishes with.
+            calendar: The schedules of quiet hours.
+            standing: How alerts stand, for those that hold others back.
+            clearing: Says whether an alert is about to be over; called by any thread.
+        """
         self._clock = Steady()
         self._desk = Desk(ahead=self._clock.ahead, clearing=clearing)
         self._patience = patience or Patience()
@@ -51,6 +68,9 @@ class Delivery:
         self._every: dict[str, frozenset[str]] = {}
         self._workers: dict[str, Worker] = {}
         self._leaving: list[Worker] = []
+        # before anybody works: what is held back must not be told
+        self._desk.stand(standing)
+        self._desk.announce(store.mutes(), store.acks())
         self.change(ways, rules, site=site, zone=zone, calendar=calendar)
 
     def change(
@@ -106,11 +126,6 @@ class Delivery:
         """Hold back what people asked not to hear, remind nobody of what somebody minds."""
         self._desk.announce(mutes, acks)
         self._wake()
-
-    def stand(self, levels: Iterable[tuple[Alert, Severity | None]]) -> None:
-        """Take note of how alerts stood before the first transition."""
-        if self._desk.stand(levels):
-            self._wake()
 
     def letters(self, transitions: Sequence[Transition]) -> list[Letter]:
         """Return who is to be told of what, for the store to keep before anybody is."""
