@@ -31,14 +31,14 @@ def explain(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [HUSHD, "explain", *arguments],
         cwd=folder,
-        env=os.environ | {"XDG_RUNTIME_DIR": str(folder), "COLUMNS": "200"},
+        env=os.environ | {"XDG_RUNTIME_DIR": str(folder), "COLUMNS": "100"},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return " ".join(done.stdout.split())  # however it is wrapped
 
 
 @pytest.mark.mosquitto
@@ -46,14 +46,14 @@ def test_a_daemon_that_runs_says_which_series_a_rule_matches(mosquitto, run, tmp
     broker = mosquitto().start()
     daemon = run(CONFIG.format(port=broker.port))
     daemon.wait_for("mqtt.connected")
-    assert "  Matches now: 0 topics.\n" in explain(tmp_path, "loud", "-c", "hushd.yaml")
+    assert "Matches now: 0 topics." in explain(tmp_path, "loud", "-c", "hushd.yaml")
     broker.publish(
         [("hotel/1/101/noise", "80"), ("hotel/1/102/noise", "50"), ("hotel/2/201/noise", "80")]
     )
     expected = (
-        "  Matches now: 2 topics (floor 1, room 101; floor 1, room 102)."
-        " Its alerts: 1 warning (room 101), 1 ok.\n"
+        "Matches now: 2 topics (floor 1, room 101; floor 1, room 102)."
+        " Its alerts: 1 warning (room 101), 1 ok."
     )
     eventually(lambda: expected in explain(tmp_path, "-c", "hushd.yaml"), what=expected)
     assert daemon.stop() == 0
-    assert "no daemon listens at" in explain(tmp_path, "-c", "hushd.yaml").splitlines()[-1]
+    assert "not known: no daemon listens at" in explain(tmp_path, "-c", "hushd.yaml")
