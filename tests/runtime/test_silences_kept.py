@@ -83,6 +83,48 @@ def place(tmp_path, monkeypatch):
         place.stop()
 
 
+def test_in_a_silence_nobody_hears_and_at_its_end_how_things_stand(place):
+    place.ask("silence", rule="loud", **{"for": "1h", "comment": "a party in both rooms"})
+    for room in ("101", "102"):
+        place.send(room, 75.0)
+    eventually(lambda: len(place.status()["alerts"]["listed"]) == 2)
+    place.send("102", 50.0)  # it came and went
+    eventually(lambda: len(place.status()["alerts"]["listed"]) == 1)
+    place.stop()
+    assert place.told == []
+    place.start()
+    eventually(place.fires)
+    assert place.told == []
+    assert place.ask("silence-end", number=1)["ok"]
+    eventually(lambda: place.told == ["alert.raised"])
+    place.send("101", 50.0)
+    eventually(lambda: place.told == ["alert.raised", "alert.cleared"])
+
+
+def test_a_silence_is_over_at_its_time_without_anybody_asking(place):
+    began = time.time()
+    place.ask("silence", rule="loud", **{"for": "2s", "comment": "a short one"})
+    place.send("101", 75.0)
+    eventually(lambda: place.told == ["alert.raised"])
+    assert time.time() - began >= 2
+    eventually(lambda: place.status()["silences"] == [])
+
+
+def test_who_minds_an_alert_hears_no_reminder_but_that_it_is_over(place):
+    place.stop()
+    place.file.write_text(CONFIG.replace("no_data: ignore", "no_data: ignore, repeat: 500ms"))
+    place.start()
+    place.send("101", 75.0)
+    eventually(lambda: place.told.count("alert.repeat") >= 2)
+    assert place.ask("ack", rule="loud", comment="seen")["ok"]
+    time.sleep(0.3)  # one may be on its way just now
+    before = list(place.told)
+    time.sleep(1.2)
+    assert place.told == before
+    place.send("101", 50.0)
+    eventually(lambda: place.told == [*before, "alert.cleared"])
+
+
 def test_a_silence_and_an_acknowledgement_outlive_the_process_and_the_alert_is_judged(place):
     asked = {"rule": "loud", "labels": {"room": "101"}}
     number = place.ask("silence", **asked, **{"for": "1h", "comment": "painters"})["silence"]

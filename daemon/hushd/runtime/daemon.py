@@ -329,9 +329,10 @@ class Daemon:
         """Let the store, which is there again, keep all there is."""
         store = self._store
         strange = isinstance(store, Ledger) and store.strange
+        if strange:
+            self._silencing.announce()  # before anybody tells what waits in it
         self._delivery.rekeep(adopt=strange)
         if isinstance(store, Ledger) and strange:
-            self._silencing.announce()
             self._miss("store", store.opened.damage)
 
     def _look_at_ourselves(self) -> list[Transition]:

@@ -63,7 +63,7 @@ class Silencing:
         store: Store,
         alarms: Callable[[], Iterable[Alarm]],
         log: Log,
-        changed: Callable[[Sequence[Mute], Sequence[Ack]], None] = lambda _mutes, _acks: None,
+        changed: Callable[[Sequence[Mute], Sequence[Ack]], None],
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store = store
