@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -339,7 +340,19 @@ BASE = f"{NOISE}measure: leq\nover: 15m\n"
         ),
         (
             "during: night\nfresh_window: true",
-            "Only what was heard since this time began counts. ",
+            "Only what was heard since 22:00 counts. ",
+        ),
+        (
+            "during: not night\nfresh_window: true",
+            "Only what was heard since 06:00 counts. ",
+        ),
+        (
+            "during: office\nfresh_window: true",
+            "Only what was heard since 08:00 counts. ",
+        ),
+        (
+            "during: not office\nfresh_window: true",
+            "Only what was heard since then counts. ",
         ),
         ("min_samples: 1", ""),
     ],
@@ -572,7 +585,6 @@ notifiers
 schedules
   night (Europe/Berlin): off now, on today 22:00, off
   tomorrow 06:00, on tomorrow 22:00.
-
 """
 
 
@@ -595,7 +607,7 @@ def test_it_prints_all_rules_and_that_no_daemon_runs(folder, capsys):
     assert main(["explain", "-c", "hushd.yaml"]) == 0
     out = capsys.readouterr().out
     assert re.findall(r"^(\w+): watches", out, re.MULTILINE) == ["loud", "hot"]
-    last = out.splitlines()[-1]
+    last = " ".join(out.rpartition("\n\n")[2].split())
     assert last.startswith("What the rules match now is not known: no daemon listens at ")
 
 
@@ -619,6 +631,12 @@ def test_a_configuration_that_is_not_sound_is_78(folder, capsys):
     (folder / "hushd.yaml").write_text("version: 2\n")
     assert main(["explain", "-c", "hushd.yaml"]) == 78
     assert "error" in capsys.readouterr().err
+
+
+def test_without_rules_there_is_nothing_to_explain(folder, capsys):
+    (folder / "hushd.yaml").write_text("version: 1\nsensors: {}\nnotifiers: {}\nrules: {}\n")
+    assert main(["explain", "-c", "hushd.yaml"]) == 0
+    assert capsys.readouterr().out == "there are no rules\n"
 
 
 KNOWN = {
@@ -647,7 +665,7 @@ def answering(folder) -> Iterator[list[str]]:
     """A daemon's socket that knows one of the rules; holds what it was asked."""
     asked: list[str] = []
     status = {"configuration": {"path": str(folder / "hushd.yaml")}}
-    answers = {"series": {"rules": KNOWN}, "status": {"status": status}}
+    answers: dict[str, dict[str, Any]] = {"series": {"rules": KNOWN}, "status": {"status": status}}
 
     def answer(ask: Ask) -> None:
         asked.append(ask.request["do"])

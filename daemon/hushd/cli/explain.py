@@ -57,6 +57,9 @@ def explain(args: argparse.Namespace) -> int:
     if config is None:
         return BAD_CONFIG
     rules = [*config.rules.rules, *config.resting]
+    if not rules:
+        print("there are no rules")
+        return OK
     if args.rules:
         unknown = [name for name in args.rules if name not in {rule.name for rule in rules}]
         if unknown:
@@ -73,40 +76,37 @@ def explain(args: argparse.Namespace) -> int:
         known, why = _known(args, path)
     from hushd.cli.asking import printable  # noqa: PLC0415  see hushd.cli
 
-    for line in _page(config, rules, at, known, why):
-        print(printable(line))
+    blocks = ("\n".join(map(printable, block)) for block in _page(config, rules, at, known, why))
+    print("\n\n".join(filter(None, blocks)))
     return OK
 
 
 def _page(
     config: "Config", rules: "list[Rule]", at: int, known: Mapping[str, Any] | None, why: str
-) -> Iterator[str]:
-    """Yield what is printed, line by line."""
+) -> Iterator[list[str]]:
+    """Yield what is printed, the lines of one rule or section after those of another."""
+    from hushd.cli.phrases import listed  # noqa: PLC0415  see hushd.cli
     from hushd.cli.sentences import Writer  # noqa: PLC0415  see hushd.cli
     from hushd.cli.spells import Almanac  # noqa: PLC0415  likewise
 
     width = max(NARROW, min(WIDE, shutil.get_terminal_size().columns))
     writer = Writer(config, Almanac(config.rules, at))
     for rule in rules:
-        yield f"{rule.name}: watches {' and '.join(rule.sensors)}"
+        block = [f"{rule.name}: watches {listed(rule.sensors)}"]
         for text, item in writer.rule(rule):
-            yield from _wrapped(text, width, "  - " if item else "  ")
+            block += _wrapped(text, width, "  - " if item else "  ")
         if known is not None and rule not in config.resting:
-            yield from _wrapped(_matches(known.get(rule.name)), width)
-        yield ""
+            block += _wrapped(_matches(known.get(rule.name)), width)
+        yield block
     hearers = writer.hearers(rules)
-    yield from _section("notifiers", map(writer.notifier, hearers), width)
-    yield from _section("schedules", writer.schedules(rules, hearers), width)
-    if why:
-        yield why
+    yield _section("notifiers", map(writer.notifier, hearers), width)
+    yield _section("schedules", writer.schedules(rules, hearers), width)
+    yield _wrapped(why, width, "") if why else []
 
 
-def _section(title: str, texts: Iterable[str], width: int) -> Iterator[str]:
+def _section(title: str, texts: Iterable[str], width: int) -> list[str]:
     found = [line for text in texts for line in _wrapped(text, width)]
-    if found:
-        yield title
-        yield from found
-        yield ""
+    return [title, *found] if found else []
 
 
 def _wrapped(text: str, width: int, lead: str = "  ") -> list[str]:

@@ -143,7 +143,8 @@ class Writer:
         if rule.fresh_window and rule.regimes:
             yield "What was heard under other limits, or none, does not count."
         elif rule.fresh_window and rule.during:
-            yield "Only what was heard since this time began counts."
+            start = self.almanac.start(rule.during)
+            yield f"Only what was heard since {start or 'then'} counts."
 
     def always(self, window: Input) -> bool:
         """Say whether a window is judged however full it is."""

@@ -86,6 +86,12 @@ class Almanac:
         found = spells(self.named[during.schedule])
         return f"at all times but {found}" if during.inverted else found
 
+    def start(self, during: During) -> str:
+        """Return when it begins, where that is one time of the day: ``22:00``."""
+        spans = self.named[during.schedule].spans
+        starts = {found.end % 1440 if during.inverted else found.start for found in spans}
+        return _clock(starts.pop()) if len(starts) == 1 else ""
+
     def turn(self, during: During) -> str:
         """Return the zone, whether it is on, and when that next changes."""
         table = self.calendar.during(during)
