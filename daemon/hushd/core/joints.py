@@ -17,22 +17,20 @@ from hushd.core.rules import Limit, Measure, Over
 from hushd.core.transitions import Part
 from hushd.core.windows import Gauge, Seen
 
-NOTHING = Seen(None, 0, None, full=False)
-
 
 class Sight:
-    """One window that a rule looks at; without a gauge while nothing was heard there."""
+    """One window that a rule looks at; without a gauge, it is empty: nothing was heard there."""
 
-    __slots__ = ("_window", "ear", "gauge", "seen", "terms", "verdict")
+    __slots__ = ("_empty", "_window", "ear", "gauge", "seen", "terms", "verdict")
 
     def __init__(self, ear: Ear, window: tuple[Aggregator, Measure, Over], terms: Terms) -> None:
         """Look at nothing yet; *ear*: what hears the readings of this window."""
         self.ear = ear
         self.terms = terms
         self.gauge: Gauge | None = None
-        self.seen = NOTHING
         self.verdict = NONE
-        self._window = window
+        aggregator, _, over = self._window = window
+        self.seen = self._empty = Seen(aggregator.empty, 0, None, full=over.count is None)
 
     def open(self) -> None:
         """Look at the pool that the ear has, if it has one."""
@@ -47,7 +45,7 @@ class Sight:
 
     def read(self, at: int, link: Link) -> None:
         """Look; what is silent for too long cannot be judged, whatever the window still holds."""
-        self.seen = NOTHING if self.gauge is None else self.gauge.read(at)
+        self.seen = self._empty if self.gauge is None else self.gauge.read(at)
         self.verdict = NONE if self.ear.silent else verdict(self.terms, self.seen, at, link)
 
 
@@ -145,7 +143,7 @@ class Several:
         self.sights = sights
         self.always = any(sight.terms.always for sight in sights)
         self.at: int | None = None
-        self.seen = NOTHING
+        self.seen = Seen(None, 0, None, full=False)
         self.next_change: int | None = None
         self.verdict = NONE  # as last read
         self.whole_at: int | None = None  # when the first of its counts is sure
