@@ -9,23 +9,17 @@ from typing import Any, Literal
 from hushd.core.alarms import About, Alarm, Link, rank
 from hushd.core.flaps import Flaps
 from hushd.core.hours import Hours
+from hushd.core.judging import ALL, Meter, Terms, verdict, whole_at
 from hushd.core.latches import Latch, State
 from hushd.core.limits import crossed, worse
-from hushd.core.readings import SECOND
 from hushd.core.rules import NoData, Rule, Severity
-from hushd.core.silences import Silence
+from hushd.core.silences import Silence, Watcher, patience
 from hushd.core.transitions import Evaluation, Transition
-from hushd.core.windows import Gauge, Pool, Seen
+from hushd.core.windows import Pool, Seen
 
 __all__ = ["About", "Alarm", "Alert", "Link", "Silence", "rank"]
 
-FLOOR = 300 * SECOND  # the shortest silence that is told unless `no_data.after` is written
 OVER = About._fields.index("over")
-
-#: What a window says: nothing; a count that may have missed something, so that only what is
-#: too much already is sure; all.
-NONE, LEAST, ALL = 0, 1, 2
-ROUNDING = 1e-9  # of a coverage: a quotient of two integers
 
 
 class Alert(Alarm):
@@ -33,14 +27,11 @@ class Alert(Alarm):
 
     __slots__ = (
         "_after",
-        "_always",
-        "_covers",
         "_flaps",
         "_hours",
         "_no_data",
         "_recent",
-        "_samples",
-        "_span",
+        "_terms",
         "gauge",
         "judged",
         "last",
@@ -62,7 +53,7 @@ class Alert(Alarm):
         self,
         plan: Rule,
         pool: Pool,
-        gauge: Gauge,
+        gauge: Meter,
         about: About,
         link: Link,
         number: int,
@@ -100,10 +91,7 @@ class Alert(Alarm):
         self.silence: Silence | None = None
         self.window_at: int | None = None  # when its window next changes by age alone
         self.whole_at: int | None = None  # when a count has been listened for long enough
-        self._always = gauge.always
-        self._samples = plan.min_samples
-        self._covers = plan.min_coverage
-        self._span = plan.over.span
+        self._terms = Terms(gauge.always, plan.over.span, plan.min_samples, plan.min_coverage)
         self._no_data: NoData | None = plan.no_data
         self._after: int | None = None if plan.no_data is None else plan.no_data.after
         self.learn(interval)
@@ -111,8 +99,11 @@ class Alert(Alarm):
 
     # -- what happens to it ------------------------------------------------------------
 
-    def feed(self, at: int, learned: int | None) -> Sequence[Transition]:
-        """Judge the window now that a reading has come; *learned*: its series' interval."""
+    def feed(self, at: int, learned: int | None, pool: Pool) -> Sequence[Transition]:
+        """Judge the window now that a reading has come to *pool*.
+
+        *learned*: its series' interval.
+        """
         self.quiet_since = max(self.quiet_since, at)  # a reconnect may have been since then
         self.learn(learned)
         back = []
@@ -125,7 +116,7 @@ class Alert(Alarm):
         """Bear a silence of some intervals, where the rule does not say how long."""
         if interval is None or self._no_data is None or self._no_data.after is not None:
             return
-        after = max(3 * interval, FLOOR)
+        after = patience(interval)
         if after != self._after:
             self._after = after
             if self.silence is not None:
@@ -220,7 +211,7 @@ class Alert(Alarm):
             return ()
         self.turns_at = hours.until(at + shift) - shift
         self.mark()
-        self.pool.refresh(at)
+        self.refresh(at)
         regime = hours.regime(at + shift)
         if regime == self.regime:
             return ()
@@ -283,9 +274,31 @@ class Alert(Alarm):
             first = due if first is None else min(first, due)
         return first
 
+    @property
+    def sensor(self) -> str:
+        """Whose silence it hears of; the first, where it looks at several."""
+        return self.about.sensor
+
+    @property
+    def watchers(self) -> Sequence[Watcher]:
+        """Who has a say in when people hear that a sensor is silent."""
+        return (self,)
+
+    def begin_silence(self, at: int) -> None:
+        """Count silence from *at*, whatever was before."""
+        self.quiet_since = at
+
     def restart_silence(self, at: int) -> None:
         """Count silence from now: the connection was away, not the sensor."""
         self.quiet_since = max(self.quiet_since, at)
+
+    def refresh(self, at: int) -> None:
+        """Let the windows forget what is from before the limits that count at this instant."""
+        self.pool.refresh(at)
+
+    def part_from(self, pool: Pool) -> bool:
+        """Go on without *pool*, which is no more; False: there is nothing to go on with."""
+        return False
 
     def catch_up(self, behind: int) -> None:
         """Derive what the pool's readings have changed since it was saved.
@@ -305,8 +318,8 @@ class Alert(Alarm):
             self.recall(at - 1)
         leaves = self.gauge.leaves(at - 1)
         self.window_at = None if leaves is None else max(leaves, at)
-        whole = self.link.since + (self._span or 0)
-        self.whole_at = whole if self._always and self.judged and whole >= at else None
+        counts = self._terms.always and self.judged
+        self.whole_at = whole_at(self._terms, at - 1, self.link) if counts else None
 
     def recall(self, at: int) -> None:
         """Have the last value from the window at *at*, if that can be judged."""
@@ -360,21 +373,10 @@ class Alert(Alarm):
 
     def _verdict(self, at: int, seen: Seen) -> int:
         """Return whether the window can be judged: not, as the least it can be, or fully."""
-        value = seen.value
-        if value is None or not seen.full:
-            return NONE
-        if self._always:
-            whole = self.link.since + (self._span or 0)
-            listened = whole <= at and self.link.online
-            self.whole_at = None if whole <= at else whole
-            return ALL if listened else LEAST
-        if seen.samples < self._samples:
-            return NONE
-        if self._span is not None and self._covers > 0:
-            coverage = seen.coverage
-            if coverage is None or coverage < self._covers - ROUNDING:
-                return NONE
-        return ALL
+        terms = self._terms
+        if terms.always and seen.full and seen.value is not None:
+            self.whole_at = whole_at(terms, at, self.link)
+        return verdict(terms, seen, at, self.link)
 
     def _fall_silent(self, at: int) -> Sequence[Transition]:
         self.stale = True

@@ -361,7 +361,7 @@ class Engine(Keeper):
             if self._refilling:
                 continue
             for alert in self._watchers[pool.key]:
-                told += [(now, t) for t in alert.feed(local, learned)]
+                told += [(now, t) for t in alert.feed(local, learned, pool)]
                 self._schedule(alert)
             silence = self._silences.get((sensor.name, pool.labels))
             if silence is not None:

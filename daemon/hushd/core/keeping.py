@@ -13,6 +13,7 @@ from typing import Any
 from hushd.core import codec
 from hushd.core.aggregation import Aggregator
 from hushd.core.alerts import About, Alarm, Alert
+from hushd.core.places import Place
 from hushd.core.readings import Labels, Reading
 from hushd.core.roster import Roster, Told, in_order
 from hushd.core.rules import Rules
@@ -215,19 +216,23 @@ class Keeper(Roster):
 
     def _open_for(self, alarms: Iterable[Mapping[str, Any]]) -> None:
         """Open the windows of alerts whose readings were not kept: they go on all the same."""
-        by_identity = {
-            repr(plan.identity): place
-            for found in self._places.values()
-            for place in found
-            for plan in place.plans
-        }
+        by_identity: dict[str, list[Place]] = {}
+        for places in self._places.values():
+            for place in places:
+                for plan in place.plans:
+                    by_identity.setdefault(repr(plan.identity), []).append(place)
         for saved in alarms:
-            place = by_identity.get(saved.get("identity", ""))
-            found = None if place is None else place.pool_of(dict(saved["labels"]))
-            if place is None or found is None or found[0] in self._pools:
+            pairs = dict(saved["labels"])
+            wanted = [
+                (place, *found)
+                for place in by_identity.get(saved.get("identity", ""), ())
+                if (found := place.pool_of(pairs)) is not None
+            ]
+            if not wanted or any(key in self._pools for _, key, _ in wanted):
                 continue
-            if self._open(place, *found) is not None:
-                self._alone.add(found[0])
+            chosen = next((x for x in wanted if x[1] == saved["pool"]), wanted[0])
+            if self._open(*chosen) is not None:
+                self._alone.add(chosen[1])
 
     def _load_alarms(self, alarms: Iterable[Mapping[str, Any]], *, exact: bool) -> set[int]:
         """Give the alarms their state and number back, and return the numbers that were.
@@ -257,7 +262,7 @@ class Keeper(Roster):
             else:
                 alarm.mark()
                 if isinstance(alarm, Alert):
-                    alarm.quiet_since = max(local, self._link.back)
+                    alarm.begin_silence(max(local, self._link.back))
                     alarm.window_at = local  # there may be readings already
                 else:
                     alarm.began = local
@@ -272,7 +277,7 @@ class Keeper(Roster):
     def _bring_up(self, alert: Alert, saved: Mapping[str, Any], local: int, *, exact: bool) -> None:
         """Let an alert that was saved follow what came since: readings, time, other rules."""
         alert.catch_up(self._behind(alert))
-        alert.pool.refresh(local - 1)  # what is due at this very time may not have run
+        alert.refresh(local - 1)  # what is due at this very time may not have run
         if not exact:
             alert.find_place(local)
         alert.bear(local)
@@ -291,12 +296,14 @@ class Keeper(Roster):
         """Let rules that are new know how often a series speaks."""
         for pool in series.pools:
             for alert in self._watchers[pool.key]:
-                if alert.patience_ends is None:
-                    alert.learn(series.interval)
-                    alert.bear((self.now or 0) - delay(series.sensor))
+                for watcher in alert.watchers:
+                    if watcher.pool is not pool or watcher.patience_ends is not None:
+                        continue
+                    watcher.learn(series.interval)
+                    watcher.bear((self.now or 0) - delay(series.sensor))
                     self._schedule(alert)
-                    if alert.silence is not None:
-                        self._schedule(alert.silence)
+                    if watcher.silence is not None:
+                        self._schedule(watcher.silence)
 
 
 def row(alarm: Alarm) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Places: how the rules of a sensor pool its readings."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hushd.core.readings import Labels
-from hushd.core.rules import Over, Rule, Rules, Sensor
+from hushd.core.rules import Input, Measure, Over, Rule, Rules, Sensor
 from hushd.core.times import format_duration
 
 Where = tuple[tuple[str, tuple[str, ...]], ...]
@@ -29,16 +29,28 @@ class Place(NamedTuple):
         if not all(name in labels for name in self.each):
             return None
         pooled = tuple((name, labels[name]) for name in self.each)
-        fresh = [self.fresh] if self.fresh else []
-        return json.dumps([self.sensor.name, self.where, pooled, *fresh]), pooled
+        return pool_key(self.sensor.name, self.where, pooled, self.fresh), pooled
+
+    def windows(self) -> Iterator[tuple[Measure, Over]]:
+        """Return what the rules ask of each pool."""
+        for plan in self.plans:
+            for found in plan.inputs:
+                if (found.sensor, found.where) == (self.sensor.name, self.where):
+                    yield found.measure, window_of(plan, found)
+
+
+def pool_key(sensor: str, where: Where, pooled: Labels, fresh: tuple[str, ...]) -> str:
+    """Return what tells a pool from all others."""
+    return json.dumps([sensor, where, pooled, *([fresh] if fresh else [])])
 
 
 def places(sensor: Sensor, rules: Rules) -> tuple[Place, ...]:
     """Return the ways in which rules pool the readings of *sensor*."""
     found: dict[tuple[Where, tuple[str, ...], tuple[str, ...]], list[Rule]] = {}
     for rule in rules.rules:
-        if rule.sensor == sensor.name:
-            key = (rule.where, tuple(sorted(rule.each)), turns(rule))
+        wheres = dict.fromkeys(x.where for x in rule.inputs if x.sensor == sensor.name)
+        for where in wheres:
+            key = (where, tuple(sorted(rule.each)), turns(rule))
             found.setdefault(key, []).append(rule)
     return tuple(Place(sensor, *key, tuple(plans)) for key, plans in found.items())
 
@@ -52,16 +64,16 @@ def turns(rule: Rule) -> tuple[str, ...]:
     )
 
 
-def window_of(plan: Rule) -> Over:
-    """Return the window behind a rule.
+def window_of(plan: Rule, found: Input) -> Over:
+    """Return the window behind one that a rule looks at.
 
     Nothing written is the last reading alone; readings of a count window grow too old only
     where the rule says how long a silence is too long.
     """
-    if plan.over.span is not None:
-        return plan.over
+    if found.over.span is not None:
+        return found.over
     written = None if plan.no_data is None else plan.no_data.after
-    return Over(span=written, count=plan.over.count or 1)
+    return Over(span=written, count=found.over.count or 1)
 
 
 def over_text(over: Over) -> str:

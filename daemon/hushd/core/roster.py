@@ -9,6 +9,7 @@ from typing import Any
 
 from hushd.core.aggregation import Aggregator
 from hushd.core.alerts import About, Alarm, Alert, Link, Silence
+from hushd.core.compounds import CompoundAlert, compound
 from hushd.core.hours import Hours, hours_of
 from hushd.core.places import Place, over_text, places, window_of
 from hushd.core.readings import Labels
@@ -16,6 +17,7 @@ from hushd.core.rules import Rule, Rules
 from hushd.core.schedules import Calendar
 from hushd.core.series import Series, delay
 from hushd.core.shards import Shards
+from hushd.core.silences import Watcher
 from hushd.core.transitions import Transition
 from hushd.core.windows import Fault, Pool
 
@@ -36,7 +38,9 @@ class Roster:
         #: who is told of each fault
         self.on_fault: Callable[[Fault], None] | None = None
         self._aggregators = {
-            rule.measure.name: aggregators[rule.measure.name] for rule in rules.rules
+            found.measure.name: aggregators[found.measure.name]
+            for rule in rules.rules
+            for found in rule.inputs
         }
         self._sensors = {sensor.name: sensor for sensor in rules.sensors}
         self._places = {name: places(sensor, rules) for name, sensor in self._sensors.items()}
@@ -49,6 +53,7 @@ class Roster:
         self._series: dict[tuple[str, Labels], Series] = {}
         self._pools: dict[str, Pool] = {}
         self._watchers: dict[str, list[Alert]] = {}  # pool key -> its alerts
+        self._compounds: dict[tuple[str, Labels], CompoundAlert] = {}  # by rule
         self._silences: dict[tuple[str, Labels], Silence] = {}
         self._alarms: dict[int, Alert | Silence] = {}
         self._gone: list[int] = []  # numbers of alarms, since a store asked
@@ -83,7 +88,11 @@ class Roster:
         self, place: Place, key: str, labels: Labels, saved: dict[str, Any] | None = None
     ) -> Pool | None:
         """Return a new pool with the alerts of its rules, or None where there are too many."""
-        if any(self._count[plan.name] >= self.rules.alerts_per_rule for plan in place.plans):
+        if any(
+            self._count[plan.name] >= self.rules.alerts_per_rule
+            and (plan.name, labels) not in self._compounds
+            for plan in place.plans
+        ):
             self.rejected[place.sensor.name, "too_many_alerts"] += 1
             return None
         alone = set(place.each) == set(place.sensor.labels)
@@ -93,9 +102,7 @@ class Roster:
         if place.fresh and (hours := self._hours[place.plans[0].name]) is not None:
             pool.stretch = partial(self._stretch, hours)
         if saved is not None:
-            wanted = [
-                (self._aggregators[p.measure.name], p.measure, window_of(p)) for p in place.plans
-            ]
+            wanted = [(self._aggregators[m.name], m, over) for m, over in place.windows()]
             pool.load(saved, wanted)
             if place.sensor.interval is not None:
                 pool.learned = place.sensor.interval
@@ -104,9 +111,11 @@ class Roster:
         return pool
 
     def _alert(self, place: Place, plan: Rule, pool: Pool) -> Alert:
-        """Return a new alert of *plan* over *pool*, and let its silence be heard of."""
+        """Return an alert of *plan* over *pool*; a new one unless it looked at others before."""
+        if plan.leaves or plan.relative_to:
+            return self._compound(plan, pool)
         aggregator = self._aggregators[plan.measure.name]
-        over = window_of(plan)
+        over = window_of(plan, plan.inputs[0])
         gauge = pool.gauge(aggregator, plan.measure, over)
         unit = aggregator.unit.replace("{unit}", place.sensor.unit)
         about = About(
@@ -120,23 +129,44 @@ class Roster:
         interval = place.sensor.interval
         hours = self._hours[plan.name]
         alert = Alert(plan, pool, gauge, about, self._link, self._number(), interval, hours)
-        local = (self.now or 0) - delay(place.sensor)
+        self._enrol(alert)
+        return alert
+
+    def _compound(self, plan: Rule, pool: Pool) -> Alert:
+        alert = self._compounds.get((plan.name, pool.labels))
+        if alert is not None:
+            alert.join_in(pool)
+            return alert
+        hours = self._hours[plan.name]
+        alert = compound(
+            plan, pool, self._sensors, self._aggregators, self._link, self._number(), hours
+        )
+        self._compounds[plan.name, pool.labels] = alert
+        self._enrol(alert)
+        return alert
+
+    def _enrol(self, alert: Alert) -> None:
+        """Begin with a new alert, and let the silence of its sensors be heard of."""
+        local = (self.now or 0) - self._behind(alert)
         if not self._refilling:  # if so, it is told what counts when all is there
             alert.begin(local)
-        alert.quiet_since = max(local, self._link.back)
+        alert.begin_silence(max(local, self._link.back))
         self._alarms[alert.number] = alert
-        self._count[plan.name] += 1
-        if plan.no_data is not None:
-            silence = self._silences.get((place.sensor.name, pool.labels))
-            if silence is None:
-                number = self._number()
-                silence = Silence(place.sensor.name, pool.labels, self._link, number, local)
-                self._silences[place.sensor.name, pool.labels] = silence
-                self._alarms[silence.number] = silence
-            silence.join(alert)
-            self._schedule(silence)
+        self._count[alert.plan.name] += 1
+        if alert.plan.no_data is not None:
+            for watcher in alert.watchers:
+                self._mind(watcher, alert.labels, local)
         self._schedule(alert)
-        return alert
+
+    def _mind(self, watcher: Watcher, labels: Labels, began: int) -> None:
+        """Let people hear when the watcher's sensor is silent for too long."""
+        silence = self._silences.get((watcher.sensor, labels))
+        if silence is None:
+            silence = Silence(watcher.sensor, labels, self._link, self._number(), began)
+            self._silences[watcher.sensor, labels] = silence
+            self._alarms[silence.number] = silence
+        silence.join(watcher)
+        self._schedule(silence)
 
     def _stretch(self, hours: Hours, at: int) -> tuple[int, int]:
         """Return from when until when the same limits count as at *at*."""
@@ -211,7 +241,11 @@ class Roster:
     def _close(self, pool: Pool, now: int, reason: str, told: Told) -> None:
         """Drop a pool with its alerts."""
         for alert in self._watchers.pop(pool.key):
-            self._drop(alert, now, reason, told)
+            if alert.part_from(pool):
+                told += [(now, t) for t in alert.look(now - self._behind(alert))]
+                self._schedule(alert)
+            else:
+                self._drop(alert, now, reason, told)
         del self._pools[pool.key]
         self._alone.discard(pool.key)
         del self._members[pool.key]
@@ -221,8 +255,11 @@ class Roster:
         told += [(now, t) for t in alert.end(now, reason)]
         self._forget(alert)
         self._count[alert.plan.name] -= 1
-        if (silence := alert.silence) is not None:
-            silence.leave(alert)
+        self._compounds.pop((alert.rule, alert.labels), None)
+        for watcher in alert.watchers:
+            if (silence := watcher.silence) is None:
+                continue
+            silence.leave(watcher)
             if silence.members:
                 self._schedule(silence)
             else:

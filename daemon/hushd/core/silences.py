@@ -4,16 +4,37 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from hushd.core.alarms import About, Alarm, Link, rank
-from hushd.core.readings import Labels
+from hushd.core.readings import SECOND, Labels
 from hushd.core.rules import Rule, Severity
 from hushd.core.transitions import Transition
 
+FLOOR = 300 * SECOND  # the shortest silence that is told unless `no_data.after` is written
+
+
+def patience(interval: int) -> int:
+    """Return how long a silence is borne of what usually speaks at that *interval*."""
+    return max(3 * interval, FLOOR)
+
 
 class Watcher(Protocol):
-    """What a silence must know of an alert that hears of it."""
+    """What a silence must know of an alert, or an ear of one, that hears of it."""
 
     plan: Rule
     silence: "Silence | None"
+
+    @property
+    def pool(self) -> object:
+        """Where it hears readings; None: nowhere yet."""
+
+    @property
+    def sensor(self) -> str:
+        """Whose silence it hears of."""
+
+    def learn(self, interval: int | None) -> None:
+        """Bear a silence of some intervals, where the rule does not say how long."""
+
+    def bear(self, at: int) -> None:
+        """Let no silence be too long before *at*: the rules or the sensor may have changed."""
 
     @property
     def patience_ends(self) -> int | None:
