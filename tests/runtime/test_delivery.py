@@ -385,7 +385,7 @@ def test_a44_what_could_not_be_told_for_hours_is_told_once_and_as_late(monkeypat
     delivery.close(1)
     (note,) = mail.heard
     assert note.kind == "raised"
-    assert note.title.startswith("[late 3h")
+    assert note.title.startswith("[late 3 h")
     assert re.search(r"^It happened at .* UTC; told at .* UTC\.$", note.text, re.MULTILINE)
 
 

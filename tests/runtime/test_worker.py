@@ -28,7 +28,7 @@ def test_what_waited_before_the_start_is_told_first_and_as_late():
     post(delivery, store, change("critical"))
     eventually(lambda: mail.kinds == ["raised", "escalated"])
     delivery.close(1)
-    assert mail.heard[0].title.startswith("[late 3h")
+    assert mail.heard[0].title.startswith("[late 3 h")
     assert not mail.heard[1].title.startswith("[late")
     assert disk.outbox == {}
     assert disk.told["mail"][("too-loud", (("room", "101"),))].level == "critical"

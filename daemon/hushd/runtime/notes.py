@@ -1,14 +1,31 @@
-"""Transitions in plain sentences, for a caretaker who has never read the configuration."""
+"""Transitions in plain sentences, for a caretaker who has never read the configuration.
 
-from datetime import UTC, datetime, tzinfo
+The fact comes first: where, what, how much, and what the limit is.  The lines below it say
+since when, how bad it was, and which rule says so.
+"""
+
+from datetime import tzinfo
 
 from hushd.core.internal import PREFIX
-from hushd.core.readings import SECOND, Labels
 from hushd.core.reconcile import Kind
+from hushd.core.rules import Input, Rule
 from hushd.core.transitions import Event, Transition
 from hushd.plugin.records import Note
+from hushd.runtime.wording import (
+    between,
+    capital,
+    clock_time,
+    compared,
+    condition,
+    listed,
+    place,
+    quantity,
+    span,
+    window,
+)
 
 SILENCE = "/no-data"  # the alert of a silent sensor is named `<sensor>/no-data`
+LONGEST = 200  # characters of a title; what is cut off stands in the text
 
 #: trouble of our own -> what is told when it began, and when it is over
 TROUBLES = {
@@ -21,29 +38,54 @@ TROUBLES = {
     "limit": ("limit {} is reached", "limit {} is reached no more"),
     "store": ("what happens is not kept on the disk", "what happens is kept on the disk again"),
 }
+#: why an alert ended other than by its value -> how that is said
+ENDS = {
+    "schedule": "ended, monitoring period over",
+    "rule_removed": "cleared (rule removed)",
+    "no_data_clear": "cleared (nothing is heard any more)",
+    "manual": "cleared by hand",
+}
+#: measures whose name says more than their number would without it
+TELLING = ("count", "time", "share", "events")
+OVER = frozenset({"cleared", "missed"})
 
 
 def write(
-    transition: Transition, kind: Kind | Event, severity: str | None, key: str, zone: tzinfo | None
+    transition: Transition,
+    kind: Kind | Event,
+    severity: str | None,
+    key: str,
+    zone: tzinfo | None,
+    *,
+    rule: Rule | None = None,
+    now: int | None = None,
 ) -> Note:
-    """Return what to tell of *transition*; times are told in *zone*."""
+    """Return what to tell of *transition*.
+
+    Args:
+        transition: What happened.
+        kind: What is told of it.
+        severity: How bad the notifier is to take it for.
+        key: The same when the same thing is told again.
+        zone: In which times are told.
+        rule: Which rule it is of, where that is known: it says what is compared with what.
+        now: The time, for what has not ended; None: that of the transition.
+    """
     if transition.rule.startswith(PREFIX):
         return _of_ourselves(transition, kind, severity, key, zone)
+    now = transition.at if now is None else max(now, transition.at)
     if transition.rule.endswith(SILENCE):
-        told = _of_silence(transition, kind, severity, zone)
+        told = _of_silence(transition, kind, severity, zone, now)
+    elif transition.parts and kind not in {"no_data", "data_back"}:
+        told = _of_conditions(transition, kind, severity, rule, now)
     else:
-        told = _of_value(transition, kind, severity)
-    where = place(transition.labels) or _capital(transition.rule.removesuffix(SILENCE))
+        told = _of_value(transition, kind, severity, rule, now)
+    where = place(transition.labels) or capital(transition.rule.removesuffix(SILENCE))
     title = f"{where}: {told}"
-    lines = [transition.about] if transition.about else []
-    if transition.peak is not None:
-        lines.append(f"Worst so far: {quantity(transition.peak, transition.unit)}.")
-    if transition.incomplete:
-        lines.append("Some readings are missing in this window: they were lost on the way.")
-    if transition.started is not None:
-        lines.append(f"Since {clock_time(transition.started, zone)}.")
-    lines.append(f"Rule: {transition.rule}.")
-    return Note(kind, title, "\n".join(lines), severity, key, transition.record())
+    text = "\n".join(_lines(transition, kind, title, zone))
+    if len(title) > LONGEST:
+        title = f"{title[: LONGEST - 1].rstrip()}…"
+    return Note(kind, title, text, severity, key, transition.record())
 
 
 def late(note: Note, happened: int, now: int, zone: tzinfo | None) -> Note:
@@ -54,78 +96,112 @@ def late(note: Note, happened: int, now: int, zone: tzinfo | None) -> Note:
     )
 
 
-def place(labels: Labels) -> str:
-    """Return where it is.
-
-    >>> place((("floor", "1"), ("room", "101")))
-    'Floor 1, room 101'
-    """
-    return _capital(", ".join(f"{name} {value}" for name, value in labels))
-
-
-def quantity(value: float, unit: str) -> str:
-    """Return *value* as people say it: three figures, or one decimal.
-
-    >>> quantity(72.3167, "dBA"), quantity(0.04217, "mm/s"), quantity(1204.0, "ppm")
-    ('72.3 dBA', '0.0422 mm/s', '1204 ppm')
-    """
-    number = f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}".removesuffix(".0")
-    return f"{number} {unit}".rstrip()
-
-
-def clock_time(at: int, zone: tzinfo | None) -> str:
-    """Return the date and the minute in *zone*, or in UTC and saying so."""
-    moment = datetime.fromtimestamp(at // SECOND, zone or UTC)
-    return f"{moment:%Y-%m-%d %H:%M}" + ("" if zone else " UTC")
-
-
-def span(length: int) -> str:
-    """Return a length of time in its two largest units.
-
-    >>> span(754 * SECOND), span(40 * SECOND), span(2 * 86400 * SECOND)
-    ('12m 34s', '40s', '2d')
-    """
-    seconds = round(length / SECOND)
-    parts: list[str] = []
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        number, seconds = divmod(seconds, size)
-        if number or parts:
-            parts.append(f"{number}{unit}")
-    return " ".join(part for part in parts[:2] if part[0] != "0") or "0s"
+def _lines(
+    transition: Transition, kind: Kind | Event, title: str, zone: tzinfo | None
+) -> list[str]:
+    """Return what else there is to say."""
+    lines = [title] if len(title) > LONGEST else []
+    if transition.about:
+        lines.append(transition.about)
+    if kind == "flapping":
+        lines.append("Nothing more is told of it until it is steady.")
+    elif kind == "repeat" and transition.value is not None and not transition.parts:
+        value = quantity(transition.value, transition.unit)
+        lines.append(f"At {clock_time(transition.at, zone)} it was {value}.")
+    # a first message has the worst in its title already
+    if transition.peak is not None and (kind in OVER or transition.peak != transition.value):
+        worst = "Worst" if kind in OVER else "Worst so far"
+        lines.append(f"{worst}: {quantity(transition.peak, transition.unit)}.")
+    if transition.incomplete:
+        lines.append("Some readings are missing in this window: they were lost on the way.")
+    if transition.started is not None:
+        if kind in OVER:
+            lines.append(f"From {between(transition.started, transition.at, zone)}.")
+        else:
+            lines.append(f"Since {clock_time(transition.started, zone)}.")
+    lines.append(f"Rule: {transition.rule}.")
+    return lines
 
 
-def _of_value(transition: Transition, kind: Kind | Event, severity: str | None) -> str:
+def _of_value(
+    transition: Transition, kind: Kind | Event, severity: str | None, rule: Rule | None, now: int
+) -> str:
     if kind == "no_data":
         return f"no {transition.sensor} readings"
     if kind == "data_back":
         return f"{transition.sensor} sends again"
-    what = transition.sensor + (f" over {transition.over}" if transition.over else "")
-    lasted = ""
-    if transition.started is not None:
-        lasted = f" after {span(transition.at - transition.started)}"
-    if kind == "missed":
-        return f"{what} was too much and is well again{lasted}{_worst(transition)}"
-    if kind == "cleared":
+    less = None if rule is None else rule.relative_to
+    what = _watched(transition, less)
+    limit = "" if transition.limit is None else f", limit {quantity(transition.limit)}"
+    value = "unknown"
+    if transition.value is not None:
+        value = compared(transition.value, transition.unit, less)
+    if kind in OVER:
+        lasted = _lasted(transition, transition.at)
+        if kind == "missed":
+            return f"{what} was beyond its limit and is well again{lasted}{_worst(transition)}"
+        if transition.reason in ENDS:
+            return f"{what}: {_ended(transition)}{_worst(transition)}"
         if transition.reason in {"value", "data"} and transition.value is not None:
-            value = quantity(transition.value, transition.unit)
             return f"{what} is {value}, all well again{lasted}{_worst(transition)}"
         return f"{what}: alert ended{lasted} ({transition.reason.replace('_', ' ')})"
-    value = "unknown" if transition.value is None else quantity(transition.value, transition.unit)
-    limit = "" if transition.limit is None else f", limit {transition.limit:g}"
+    match kind:
+        case "repeat":
+            return f"{what} is still not well{_lasted(transition, now)}{limit} ({severity})"
+        case "flapping":
+            return f"{what} keeps going beyond its limit and back{limit} ({severity})"
+        case "steady":
+            state = "all well" if severity is None else severity
+            return f"{what} is steady again: {value}{limit} ({state})"
     again = {"raised_again": " again", "escalated": " worse:", "lowered": " better:"}.get(kind, "")
     return f"{what} is{again} {value}{limit} ({severity})"
 
 
+def _of_conditions(
+    transition: Transition, kind: Kind | Event, severity: str | None, rule: Rule | None, now: int
+) -> str:
+    """Say what each condition of several said."""
+    leaves = rule.leaves if rule is not None else ()
+    less = [leaf.less for leaf in leaves] if len(leaves) == len(transition.parts) else []
+    less = less or [None] * len(transition.parts)
+    said = [
+        condition(part, other)
+        for part, other in zip(transition.parts, less, strict=True)
+        if part.holds or kind in OVER or severity is None
+    ]
+    facts = listed(said or [condition(part) for part in transition.parts])
+    if kind in OVER:
+        lasted = _lasted(transition, transition.at)
+        if kind == "missed":
+            return f"{transition.rule} was on and is well again{lasted}; now {facts}"
+        if transition.reason in ENDS:
+            return f"{transition.rule}: {_ended(transition)}"
+        return f"all well again{lasted}: {facts}"
+    match kind:
+        case "repeat":
+            return f"still not well{_lasted(transition, now)}: {facts}, {severity}"
+        case "flapping":
+            return f"{transition.rule} keeps coming and going: {facts}, {severity}"
+        case "steady":
+            return f"steady again: {facts}, {severity or 'all well'}"
+    again = {"raised_again": "again: ", "escalated": "worse: ", "lowered": "better: "}.get(kind, "")
+    return f"{again}{facts}, {severity}"
+
+
 def _of_silence(
-    transition: Transition, kind: Kind | Event, severity: str | None, zone: tzinfo | None
+    transition: Transition, kind: Kind | Event, severity: str | None, zone: tzinfo | None, now: int
 ) -> str:
     sensor = transition.rule.removesuffix(SILENCE)
-    if kind == "cleared":
-        return f"{sensor} sends again"
-    if kind == "missed":
-        return f"{sensor} was silent and sends again"
+    if kind in OVER:
+        lasted = _lasted(transition, transition.at)
+        if transition.reason in ENDS:
+            return f"{sensor} readings: {_ended(transition)}"
+        return f"{sensor} {'was silent and ' if kind == 'missed' else ''}sends again{lasted}"
+    if kind == "flapping":
+        return f"{sensor} keeps falling silent ({severity})"
     since = transition.at if transition.started is None else transition.started
-    return f"no {sensor} readings, noticed {clock_time(since, zone)} ({severity})"
+    still = f"still no {sensor} readings{_lasted(transition, now)}" if kind == "repeat" else ""
+    return f"{still or f'no {sensor} readings'}, noticed {clock_time(since, zone)} ({severity})"
 
 
 def _of_ourselves(
@@ -136,7 +212,7 @@ def _of_ourselves(
     trouble = transition.rule.removeprefix(PREFIX)
     began, over = TROUBLES.get(trouble, (f"{trouble} {{}}", f"{trouble} {{}} is well again"))
     since = transition.at if transition.started is None else transition.started
-    if kind in {"cleared", "missed"}:
+    if kind in OVER:
         told = f"{over.format(which)} after {span(transition.at - since)}"
     else:
         told = f"{began.format(which)} ({severity})"
@@ -145,11 +221,29 @@ def _of_ourselves(
     return Note(kind, f"Hushd: {told}", "\n".join(lines), severity, key, transition.record())
 
 
+def _watched(transition: Transition, less: Input | None) -> str:
+    """Return what was looked at; how it was measured only where that tells people something."""
+    measure = transition.measure
+    if less is None and not measure.strip("{").startswith(TELLING):
+        measure = "last"
+    return window(transition.sensor, measure, transition.over)
+
+
+def _lasted(transition: Transition, until: int) -> str:
+    if transition.started is None:
+        return ""
+    return f" after {span(until - transition.started)}"
+
+
+def _ended(transition: Transition) -> str:
+    """Say why it ended, though it is not known to be well."""
+    lasted = ""
+    if transition.started is not None:
+        lasted = f"; it lasted {span(transition.at - transition.started)}"
+    return f"{ENDS[transition.reason]}{lasted}"
+
+
 def _worst(transition: Transition) -> str:
     if transition.peak is None:
         return ""
     return f" (worst {quantity(transition.peak, transition.unit)})"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
