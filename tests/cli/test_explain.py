@@ -6,14 +6,19 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hushd.cli import main
+from hushd.cli.phrases import back, beyond
 from hushd.cli.sentences import Writer
-from hushd.cli.spells import Almanac, spells
+from hushd.cli.spells import DAYS, Almanac, days, spells
 from hushd.config import Config, read_text
+from hushd.core import limits
+from hushd.core.rules import Comparison, Days, Limit
 from hushd.core.times import parse_stamp
 from hushd.plugin.loading import load
 from hushd.runtime import control
@@ -101,6 +106,39 @@ def test_a_limit_says_where_it_begins_and_where_it_ends(limit, words):
     assert said(f"{HEAT}warning: {limit}")[0] == (
         f"For each area, the average of the last 5 min: {words}."
     )
+
+
+def compare(words: str, value: float) -> bool:
+    """Say whether *value* is where *words* say, read as people read them."""
+    (first, *more) = [float(text) for text in re.findall(r"-?[0-9.]+", words)]
+    if words.startswith("from "):
+        return first <= value <= more[0]
+    if " or above " in words:
+        return value < first or value > more[0]
+    if words.endswith(" or more"):
+        return value >= first
+    if words.endswith(" or less"):
+        return value <= first
+    return value > first if words.startswith("above ") else value < first
+
+
+quarters = st.integers(-40, 40).map(lambda number: number / 4)
+pairs = st.tuples(quarters, quarters).map(lambda pair: (min(pair), max(pair)))
+comparisons: tuple[Comparison, ...] = get_args(Comparison)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(comparisons), pairs, pairs, quarters)
+def test_the_words_of_a_limit_are_true_of_every_value(comparison, bounds, clears, value):
+    several = comparison in ("outside", "inside")
+    limit = Limit(
+        "warning",
+        comparison,
+        bounds if several else bounds[0],
+        clears if several else clears[0],
+    )
+    assert compare(beyond(limit, ""), value) == limits.raises(limit)(value)
+    assert compare(back(limit, ""), value) == limits.clears(limit)(value)
 
 
 NOISE = "watch: noise\neach: [room]\nwarning: {above: 40}\n"
@@ -408,6 +446,37 @@ def test_silence_is_that_of_each_alert(keys, words):
     assert said(body)[1].startswith(words)
 
 
+@pytest.mark.parametrize(
+    ("expect", "keys", "words"),
+    [
+        ("[{room: 101}, {room: 102}]", "", " Also if never heard at all: room 101 and room 102."),
+        (
+            "[{room: 101}, {room: 102}]",
+            "\nwhere: {room: 102}",
+            " Also if never heard at all: room 102.",
+        ),
+        ("[{room: 101}, {floor: 2, room: 101}]", "", " Also if never heard at all: room 101."),
+        (
+            f"[{', '.join(f'{{room: {room}}}' for room in range(101, 109))}]",
+            "",
+            " Also if never heard at all: room 101, room 102, room 103, room 104, room 105 and 3 more.",
+        ),
+        ("[{room: 101}]", "\neach: []", ""),
+    ],
+)
+def test_who_is_expected_is_missed_by_name(expect, keys, words):
+    before = CONFIG.replace(
+        "interval: 1m}\n  street", f"interval: 1m, expect: {expect}}}\n  street"
+    )
+    each = "" if "each" in keys else "\neach: [room]"
+    body = (
+        f"watch: noise\nmeasure: leq\nover: 5m\nwarning: {{above: 40}}\nno_data: {{}}{each}{keys}"
+    )
+    rule = "".join(f"    {line}\n" for line in body.splitlines())
+    found = explained(configured(f"  it:\n{rule}", before), "it")[1]
+    assert found.partition("to desk.")[2] == words
+
+
 def test_a_silence_that_is_learned():
     assert said(f"{HEAT}warning: {{above: 40}}\nno_data: {{severity: info}}")[1] == (
         "If an area is silent for three times its usual pause, and at least 5 min:"
@@ -536,6 +605,20 @@ def test_days_are_said_as_people_say_them(days, words):
     before = CONFIG.replace('days: "sun, holidays"', f'days: "{days}"')
     config = configured("  it: {watch: heat, measure: last, warning: {above: 9}}", before)
     assert spells(Almanac(config.rules, 0).named["rest-day"]) == words
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sets(st.integers(0, 6), min_size=1, max_size=6))
+def test_days_that_are_said_as_a_row_are_all_of_them_and_no_other(weekdays):
+    meant = set()
+    for words in re.split(", | and ", days(Days(tuple(sorted(weekdays))))):
+        first, _, last = words.partition(" to ")
+        day, end = (DAYS.index(name.removesuffix("s")) for name in (first, last or first))
+        meant.add(day)
+        while day != end:
+            day = (day + 1) % 7
+            meant.add(day)
+    assert meant == weekdays
 
 
 def test_schedules_of_several_zones_name_them():

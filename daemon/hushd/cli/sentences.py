@@ -23,6 +23,7 @@ from hushd.core.alerts import FLOOR
 from hushd.core.hours import hours_of
 from hushd.core.rules import SEVERITIES, Input, Notify, Rule, Severity
 
+FEW = 5  # names of what is expected
 USUAL = 0.5  # the coverage that nobody need write
 
 
@@ -175,6 +176,20 @@ class Writer:
         whom = f"to {listed(names)}" if names else "to nobody"
         ends = ", and its alert ends" if silent.level == "clear" else ""
         yield f"If {one} {long}: no-data ({silent.severity}) {whom}{ends}."
+        known = silent.after is not None or all(interval is not None for interval in intervals)
+        if known and (expected := self.expected(rule)):
+            more = [f"{len(expected) - FEW} more"] if len(expected) > FEW else []
+            yield f"Also if never heard at all: {listed([*expected[:FEW], *more])}."
+
+    def expected(self, rule: Rule) -> list[str]:
+        """Return whose silence is told from the start, by the labels that tell alerts apart."""
+        found = [
+            [f"{label} {pairs[label]}" for label in rule.each]
+            for window in rule.inputs
+            for pairs in map(dict, self.sensors[window.sensor].expect)
+            if all(label not in pairs or pairs[label] in values for label, values in window.where)
+        ]
+        return list(dict.fromkeys(" ".join(words) for words in found if words))
 
     def manner(self, rule: Rule) -> Iterator[str]:
         """Yield how often people are told, and when rather not."""
