@@ -198,6 +198,44 @@ def test_a_holiday_has_the_limits_of_a_day_of_rest(day, raised, tmp_path):
     assert len(told) == raised
 
 
+def test_combined(tmp_path):
+    playing = Playing(configured("4-combined.yaml", tmp_path))
+    start = seconds("2026-02-10T17:00")  # a Tuesday, in working hours until 18:00
+    east, shake, west = "yard/east/noise", "yard/east/ppv", "yard/west/ppv"
+
+    def during(begin: float, end: float, topic: str, loud: float, quiet: float) -> Iterator[Told]:
+        """Loud from minute *begin* until *end*; quiet before and after, until 20:00."""
+        for minute in range(180):
+            value = loud if begin <= minute < end else quiet
+            yield start + 60 * minute, topic, str(value)
+
+    told = playing.hear(
+        [
+            *(x for x in during(10, 20, east, 80, 40)),
+            *(x for x in during(10, 20, shake, 9, 0.1)),
+            *(x for x in during(30, 40, west, 9, 0.1)),
+        ]
+    )
+    assert told == []  # working hours, and another zone
+
+    playing = Playing(configured("4-combined.yaml", tmp_path))
+    told = playing.hear(
+        [
+            *during(90, 100, east, 80, 40),  # 18:30 to 18:40
+            *during(95, 97, shake, 9, 0.1),  # 18:35 and 18:36
+            *during(130, 150, west, 9, 0.1),  # alone
+        ]
+    )
+    # at 18:35 both; 10 minutes after 18:36 the shaking is out of the window
+    assert told == [
+        ("18:37:00", "piling-nuisance", "east", "raised", "critical"),  # for: 2m
+        ("18:56:00", "piling-nuisance", "east", "cleared", None),  # 18:46, clear_for: 10m
+    ]
+    assert [x for x in playing.wait(start + 180 * 60 + 600) if x[1] == "gateway-offline"] == [
+        ("20:04:00", "gateway-offline", "", "raised", "critical")  # 5m after the last at 19:59
+    ]
+
+
 def test_air_and_a_count_window(tmp_path):
     playing = Playing(configured("5-air-and-count-window.yaml", tmp_path))
     start, room = seconds("2026-02-09T08:00"), "school/204/co2"
