@@ -4,14 +4,17 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 import pytest
-from waiting import Diary
+from phones import HASTY, Phone, change, rule, tell, way
+from waiting import Diary, eventually
 
 from hushd.config.messages import VARIABLES
 from hushd.config.records import Message
 from hushd.core.readings import SECOND
 from hushd.core.rules import Limit, Measure, Over, Rule
 from hushd.core.transitions import Transition
+from hushd.runtime.delivery import Delivery
 from hushd.runtime.notes import write
+from hushd.runtime.store import VolatileStore
 from hushd.runtime.writer import Writer
 
 NIGHT = 1774731600 * SECOND  # 2026-03-28T22:00 in Berlin
@@ -227,3 +230,27 @@ def test_long_labels_make_no_long_messages():
     odd = replace(LOUD, labels=(("room", "x" * 100_000),))
     note = writer({"title": "{{ room }}", "raise": "{{ room }}"}).write(odd, "raised", None, "k")
     assert (len(note.title), len(note.text)) == (200, 1_000)
+
+
+def test_a16_what_cannot_be_written_is_sent_once():
+    diary, mail = Diary(), Phone()
+    delivery = Delivery(
+        [way("mail", mail)],
+        (rule(),),
+        VolatileStore(),
+        diary,
+        patience=HASTY,
+        messages={"too-loud": Message({"title": "{{ room }}", "raise": "{{ 1 / 0 }}"})},
+    )
+    tell(delivery, [change("warning")])
+    eventually(lambda: mail.heard)
+    again_with = {"too-loud": Message({"title": "{{ room }}", "raise": "{{ severity }}"})}
+    delivery.change([way("mail", mail)], [rule()], site="", zone=None, messages=again_with)
+    tell(delivery, [change("critical")])
+    eventually(lambda: len(mail.heard) > 1)
+    delivery.close(1)
+    first, second = mail.heard
+    assert first.title.startswith("Room 101: ")
+    assert first.text.endswith("cannot be written: ZeroDivisionError: division by zero.")
+    assert (second.title, second.text) == ("101", "critical")
+    assert len(diary.all("template.failed")) == 1

@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from socket import gethostname
 from types import FrameType
 from typing import Any
 
@@ -140,7 +141,9 @@ class Daemon:
             self._store,
             log,
             site=config.site.name,
+            node=gethostname(),
             zone=config.site.zone,
+            messages=config.messages,
             patience=patience,
             say=say,
             publish=self._broker.publish,
@@ -269,6 +272,7 @@ class Daemon:
             config.rules.rules,
             site=site.name,
             zone=site.zone,
+            messages=config.messages,
             calendar=Calendar(config.rules.schedules, config.rules.holidays),
         )
         self._upkeep.change(config)

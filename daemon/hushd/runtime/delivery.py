@@ -1,10 +1,11 @@
 """Who hears of what, and the workers that tell them: none waits for another."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
+from hushd.config.records import Message
 from hushd.core import internal
 from hushd.core.mutes import Ack, Mute
 from hushd.core.reconcile import Habit
@@ -19,6 +20,7 @@ from hushd.runtime.logs import Log
 from hushd.runtime.store import Alert, Letter, Store
 from hushd.runtime.ways import Patience, Way
 from hushd.runtime.worker import Steady, Worker
+from hushd.runtime.writer import Writer
 
 __all__ = ["Delivery", "Patience", "Way"]
 
@@ -34,7 +36,9 @@ class Delivery:
         log: Log,
         *,
         site: str = "",
+        node: str = "",
         zone: tzinfo | None = None,
+        messages: Mapping[str, Message] | None = None,
         patience: Patience | None = None,
         say: Callable[..., None] | None = None,
         publish: Publish = no_broker,
@@ -50,7 +54,9 @@ class Delivery:
             store: Keeps what is told.
             log: Where to report.
             site: The name of the place.
+            node: The name of this machine.
             zone: Where times are told.
+            messages: The words of those rules that have their own.
             patience: How long to try.
             say: What a notifier logs with.
             publish: What it publishes with.
@@ -71,7 +77,8 @@ class Delivery:
         # before anybody works: what is held back must not be told
         self._desk.stand(standing)
         self._desk.announce(store.mutes(), store.acks())
-        self.change(ways, rules, site=site, zone=zone, calendar=calendar)
+        self._node = node
+        self.change(ways, rules, site=site, zone=zone, messages=messages, calendar=calendar)
 
     def change(
         self,
@@ -80,6 +87,7 @@ class Delivery:
         *,
         site: str,
         zone: tzinfo | None,
+        messages: Mapping[str, Message] | None = None,
         calendar: Calendar | None = None,
     ) -> None:
         """Go on with other notifiers, rules, or another place.
@@ -88,6 +96,14 @@ class Delivery:
         that is not among *ways* any more still hears of everything until `let_go`.
         """
         self._desk.change(calendar, rules)
+        writer = Writer(
+            site=site,
+            node=self._node,
+            zone=zone,
+            rules=rules,
+            messages=messages,
+            warn=self._log.warning,
+        )
         habits = {rule.name: Habit(rule.repeat, rule.cooldown) for rule in rules}
         for way in ways:
             context = Context(way.name, site, self._say, self._publish)
@@ -97,7 +113,7 @@ class Delivery:
                     way,
                     context,
                     self._store,
-                    zone,
+                    writer,
                     self._patience,
                     self._log,
                     clock=self._clock,
@@ -106,7 +122,7 @@ class Delivery:
                     hand_on=self._hand_on,
                 )
             else:
-                worker.change(way, context, zone, habits)
+                worker.change(way, context, writer, habits)
             self._workers[way.name] = worker
         self._wanted = {way.name for way in ways}
         self._every = {way.name: _followed(way.name, rules) for way in ways if way.how.every}

@@ -7,14 +7,13 @@ process end in between, nobody knows whether the note arrived: it is told again,
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from hushd.core.readings import SECOND
 from hushd.core.reconcile import Habit, Told
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Note, Notifier, RefusedError
-from hushd.runtime import joining, notes
+from hushd.runtime import joining
 from hushd.runtime.desk import Desk
 from hushd.runtime.errands import Buried, Deed, Errand, Errands, Item, Settled, Waiting
 from hushd.runtime.fortune import DEFINITE, Fortune
@@ -22,6 +21,7 @@ from hushd.runtime.logs import Log
 from hushd.runtime.store import NOWHERE, Alert, Owed, Store
 from hushd.runtime.veil import spoken
 from hushd.runtime.ways import Patience, Way
+from hushd.runtime.writer import Writer
 
 LONGEST = 3600.0  # seconds to wait at once, whatever is due
 
@@ -72,7 +72,7 @@ class Worker:
         way: Way,
         context: Context,
         store: Store,
-        zone: tzinfo | None,
+        writer: Writer,
         patience: Patience,
         log: Log,
         *,
@@ -85,7 +85,7 @@ class Worker:
         self._way = way
         self._context = context
         self._store = store
-        self._zone = zone
+        self._writer = writer
         self._patience = patience
         self._log = log
         self._clock = clock
@@ -132,11 +132,11 @@ class Worker:
             self._changed.notify_all()
 
     def change(
-        self, way: Way, context: Context, zone: tzinfo | None, habits: Mapping[str, Habit]
+        self, way: Way, context: Context, writer: Writer, habits: Mapping[str, Habit]
     ) -> None:
         """Go on in another way, with the next delivery; what waits and was told stays."""
         with self._changed:
-            self._zone = zone
+            self._writer = writer
             self._errands.follow(way.how, habits)
             self._changed.notify_all()
             if (way, context.site) == (self._way, self._context.site):
@@ -306,16 +306,22 @@ class Worker:
         key = f"{waiting.transition.id}-{self.name}"
         if item.kind == "repeat" and item.counts:
             key += f"-{item.told.repeats}"
-        note = notes.write(waiting.transition, item.kind, item.severity, key, self._zone)
+        # by the wall: the clock of the engine may be that of a recording
+        wall, late = time.time_ns(), None
+        age = self._clock() - waiting.since
+        if age >= self._patience.late * SECOND and not self._way.how.every:  # as evidence is told
+            late = (self._by_the_wall(waiting.since), wall)
+        note = self._writer.write(
+            waiting.transition,
+            item.kind,
+            item.severity,
+            key,
+            now=wall if item.kind == "repeat" else None,
+            late=late,
+        )
         if waiting.unsure:
             note = note._replace(again=True)
-        if waiting.instead:
-            note = joining.stand_in(note, waiting.instead)
-        age = self._clock() - waiting.since
-        if age < self._patience.late * SECOND or self._way.how.every:  # evidence is not told anew
-            return note
-        # by the wall: the clock of the engine may be that of a recording
-        return notes.late(note, self._by_the_wall(waiting.since), time.time_ns(), self._zone)
+        return joining.stand_in(note, waiting.instead) if waiting.instead else note
 
     def _next(self, generation: int) -> Errand | None:
         """Wait for something to tell, and claim it; None: it is time to end."""
