@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushd.core.reconcile import Told, reconcile, unreachable, wanted
+from hushd.core.reconcile import (
+    FLAPPING,
+    Told,
+    cooling,
+    heard,
+    reconcile,
+    reminder,
+    unreachable,
+    wanted,
+)
 from hushd.core.rules import SEVERITIES, Notify, Severity
 
 T9: Notify = (("warning", ("mail",)), ("critical", ("phone",)))
@@ -34,7 +43,7 @@ def play(notify: Notify, notifier: str, *steps: tuple[int, Severity | None, bool
     """Return what is told over steps of (episode, level, can it be reached)."""
     told = Told()
     said: list[str] = []
-    for episode, level, up in steps:
+    for at, (episode, level, up) in enumerate(steps):
         want = wanted(notify, notifier, level)
         if not up:
             told = unreachable(told, episode, want)
@@ -42,7 +51,7 @@ def play(notify: Notify, notifier: str, *steps: tuple[int, Severity | None, bool
         kind = reconcile(told, episode, want)
         if kind is not None:
             said.append(kind)
-            told = Told(episode, want)
+            told = heard(told, kind, episode, want, at)
     return said
 
 
@@ -91,3 +100,73 @@ def test_nobody_hears_the_same_twice_and_all_hear_the_end(steps, notifier):
         on = kind not in {"cleared", "missed"}
     assert not on
     assert all(a != b for a, b in pairwise(said) if a in {"raised", "cleared"})
+
+
+@pytest.mark.parametrize(
+    ("told", "want", "kind"),
+    [
+        (Told(), "warning", "flapping"),
+        (Told(1, "warning"), None, "flapping"),
+        (Told(), None, None),  # it was never of interest here
+        (Told(FLAPPING, "warning"), None, None),  # and is known to change
+        (Told(FLAPPING, "warning"), "critical", None),
+    ],
+)
+def test_while_it_flaps_that_is_all_that_is_told(told, want, kind):
+    assert reconcile(told, 3, want, flapping=True) == kind
+
+
+@pytest.mark.parametrize(("want", "kind"), [(None, "cleared"), ("warning", "raised_again")])
+def test_who_knows_that_it_flaps_always_hears_how_it_ended(want, kind):
+    told = heard(Told(3, "warning"), "flapping", 3, "warning", 10)
+    assert reconcile(told, 3, want) == kind
+
+
+@pytest.mark.parametrize(
+    ("told", "want", "until"),
+    [
+        (Told(1, None, cleared=100, worst="warning"), "warning", 700),
+        (Told(1, None, cleared=100, worst="warning"), "info", 700),
+        (Told(1, None, cleared=100, worst="warning"), "critical", None),  # T11b: it breaks through
+        (Told(1, None, cleared=-400, worst="warning"), "warning", None),
+        (Told(1, None), "warning", None),
+        (Told(1, "warning", cleared=100), "warning", None),
+    ],
+)
+def test_cooldown(told, want, until):
+    assert cooling(told, want, 200, 600) == until
+
+
+def test_the_worst_is_that_of_one_episode():
+    told = Told()
+    for at, (kind, episode, want, worst) in enumerate(
+        [
+            ("raised", 1, "warning", "warning"),
+            ("escalated", 1, "critical", "critical"),
+            ("lowered", 1, "info", "critical"),
+            ("raised_again", 2, "warning", "warning"),
+            ("cleared", 2, None, "warning"),
+            ("raised", 3, "info", "info"),
+        ]
+    ):
+        told = heard(told, kind, episode, want, at)
+        assert (told.worst, told.at) == (worst, at)
+
+
+def test_reminders_start_over_with_every_other_message():
+    told = heard(Told(), "raised", 1, "warning", 0)
+    due = []
+    for _ in range(3):
+        due.append(at := reminder(told, (15, 30, 60)))
+        told = heard(told, "repeat", 1, "warning", at)
+    told = heard(told, "escalated", 1, "critical", 110)
+    assert [*due, reminder(told, (15, 30, 60))] == [15, 45, 105, 125]
+
+
+@pytest.mark.parametrize("told", [Told(), Told(FLAPPING, "warning", at=5)])
+def test_nobody_is_reminded_of_what_is_over_or_flaps(told):
+    assert reminder(told, (15,)) is None
+
+
+def test_nobody_is_reminded_where_nothing_is_repeated():
+    assert reminder(Told(1, "warning"), ()) is None

@@ -173,6 +173,7 @@ class Errands:
         """
         self._blocked = None
         if self._manner.every:
+            self._version = self._desk.version
             return self._next_of_every(now)
         self._look_around(now)
         first = self._first(now)
