@@ -11,6 +11,7 @@ version: 1
 site: {timezone: Europe/Berlin}
 sensors:
   noise: {topic: "{floor}/{room}/noise"}
+  shake: {topic: "{room}/shake"}
 schedules:
   night: {from: 22:00, to: 06:00}
 defaults: {notify: []}
@@ -19,6 +20,12 @@ rules:
   loud: {watch: noise, each: [room], measure: last, warning: {above: 70, clear: 60}}
   upstairs: {watch: noise, where: {floor: 2}, measure: last, warning: {above: 70, clear: 60}}
   by-night: {watch: noise, measure: last, during: night, warning: {above: 70, clear: 60}}
+  both:
+    each: [room]
+    all:
+      - {watch: noise, measure: last, above: 70}
+      - {watch: shake, measure: last, above: 5}
+    severity: warning
 """
 
 
@@ -34,14 +41,18 @@ def heard(*readings: tuple[str, dict[str, str], float]) -> Engine:
 def test_a_rule_matches_what_its_sensor_where_and_each_let_in():
     engine = heard(
         ("noise", {"floor": "1", "room": "101"}, 80),
-        ("noise", {"floor": "2", "room": "201"}, 50),
+        ("noise", {"floor": "2", "room": "201"}, 80),
+        ("shake", {"room": "201"}, 9),
     )
     found = matches(engine)
     assert {name: rule["number"] for name, rule in found.items()} == {
         "loud": 2,
         "upstairs": 1,
         "by-night": 2,
+        "both": 3,
     }
+    assert found["both"]["series"][2] == {"sensor": "shake", "labels": {"room": "201"}}
+    assert found["both"]["alerts"] == [{"labels": {"room": "201"}, "state": "firing(warning)"}]
     assert found["upstairs"]["series"] == [
         {"sensor": "noise", "labels": {"floor": "2", "room": "201"}}
     ]

@@ -19,9 +19,9 @@ from hushd.cli.phrases import (
 )
 from hushd.cli.spells import TURNS, Almanac, zone_of
 from hushd.config.records import Config
-from hushd.core.alerts import FLOOR
 from hushd.core.hours import hours_of
 from hushd.core.rules import SEVERITIES, Input, Notify, Rule, Severity
+from hushd.core.silences import FLOOR, patience
 
 FEW = 5  # names of what is expected
 USUAL = 0.5  # the coverage that nobody need write
@@ -165,8 +165,9 @@ class Writer:
             one = f"{which} is silent"
         intervals = [self.sensors[name].interval for name in rule.sensors]
         after = silent.after
-        if after is None and len(intervals) == 1 and intervals[0] is not None:
-            after = max(3 * intervals[0], FLOOR)
+        usual = {None if interval is None else patience(interval) for interval in intervals}
+        if after is None and len(usual) == 1:
+            after = usual.pop()
         long = (
             f"for {span(after)}"
             if after is not None
