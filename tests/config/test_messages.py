@@ -1,5 +1,6 @@
 """Templates: what is found when they are read, what they may do, and what they make."""
 
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushd.config import sandbox
 from hushd.config.messages import BODY, TITLE, VARIABLES, TemplateError, Templates, faults, place
 from hushd.config.problems import Mark, Source
 
@@ -256,3 +258,28 @@ def test_jinja_is_imported_only_where_there_is_a_template():
         "sys.exit('jinja2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", told], check=False).returncode == 0
+
+
+PAGE = (Path(__file__).parents[2] / "docs/messages.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the rows of the table on the page that has *heading* in its first column."""
+    table = PAGE.split(f"\n| {heading} |", 1)[1].split("\n\n")[0]
+    lines = re.findall(r"(?m)^\| (?!-)(.*) \|$", table)
+    return [re.split(r" (?<!\\)\| ", line) for line in lines]
+
+
+def test_the_page_names_every_variable_and_filter():
+    assert [row[0] for row in rows("name")] == [f"`{name}`" for name in VARIABLES]
+    named = {
+        re.sub(r"\W.*", "", x) for row in rows("filter") for x in re.findall("`(.+?)`", row[0])
+    }
+    assert named == set(sandbox.ENVIRONMENT.filters)
+
+
+@pytest.mark.parametrize("row", rows("template"), ids=lambda row: row[1])
+def test_the_samples_of_the_page_become_what_it_says(row):
+    text, told = row[0].strip("`").replace(r"\|", "|"), row[1]
+    assert faults(text, LABELS) == []
+    assert fill(text) == told

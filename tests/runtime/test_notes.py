@@ -1,6 +1,8 @@
 """What people read: every kind of message, word by word."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -396,3 +398,16 @@ def test_people_are_told_that_readings_are_missing():
     assert "Some readings are missing in this window" in note.text
     assert note.record["incomplete"] is True
     assert "missing" not in write(LOUD, "raised", "warning", "key", BERLIN).text
+
+
+def test_the_page_shows_messages_as_they_are():
+    page = (Path(__file__).parents[2] / "docs/messages.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?m)^\| [^|]+ \| (\S.*: .*) \|$", page.split("## Words", 1)[0])
+    cases = test_every_message_word_by_word.pytestmark[0].args[1]
+    golden = {title for _, _, title, _ in cases}
+    golden |= {
+        f"[late 3 h] {write(LOUD, 'raised', 'warning', 'k', BERLIN).title}",
+        "Room 101: noise leq over 10m is 8.31 dB above noise ln 90 over 1h, limit 5 (warning)",
+    }
+    assert len(shown) == 17
+    assert [title for title in shown if title not in golden] == []
