@@ -5,7 +5,8 @@ from courier import SECOND, Courier, rule
 from phones import change
 
 from hushd.core.reconcile import Habit
-from hushd.core.rules import DAY, During, Manner, Notify, Rate, Schedule, Spanfrom hushd.runtime.errands import Waiting
+from hushd.core.rules import DAY, During, Manner, Notify, Rate, Schedule, Span
+from hushd.runtime.errands import Waiting
 
 MINUTE, HOUR = 60, 3600
 NIGHT = Schedule("night", (Span(22 * 60, 6 * 60),))
