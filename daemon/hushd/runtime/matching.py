@@ -5,17 +5,17 @@ from typing import Any
 
 from hushd.core.alerts import Alert
 from hushd.core.engine import Engine
-from hushd.core.readings import Labels
 from hushd.core.rules import Rule
 
+Known = dict[str, list[dict[str, str]]]  # by sensor, the labels of its series
 NAMED = 5  # series, and alerts that are not ok, of each rule; the rest is only counted
 
 
 def matches(engine: Engine) -> dict[str, dict[str, Any]]:
     """Return of each rule its series and its alerts, numbers and the first few by label."""
-    known: dict[str, list[Labels]] = defaultdict(list)
-    for sensor, labels in engine.met():
-        known[sensor].append(labels)
+    known: Known = defaultdict(list)
+    for sensor, labels in sorted(engine.met()):
+        known[sensor].append(dict(labels))
     alerts: dict[str, list[Alert]] = defaultdict(list)
     for alert in engine.alerts():
         alerts[alert.rule].append(alert)
@@ -25,22 +25,22 @@ def matches(engine: Engine) -> dict[str, dict[str, Any]]:
     }
 
 
-def _series(rule: Rule, known: dict[str, list[Labels]]) -> dict[str, Any]:
+def _series(rule: Rule, known: Known) -> dict[str, Any]:
     found = [
         (sensor, labels)
         for sensor in rule.sensors
-        for labels in sorted(known[sensor])
-        if _lets_in(rule, sensor, dict(labels))
+        for labels in known[sensor]
+        if _lets_in(rule, sensor, labels)
     ]
     return {
         "number": len(found),
-        "series": [{"sensor": sensor, "labels": dict(labels)} for sensor, labels in found[:NAMED]],
+        "series": [{"sensor": sensor, "labels": labels} for sensor, labels in found[:NAMED]],
     }
 
 
 def _lets_in(rule: Rule, sensor: str, labels: dict[str, str]) -> bool:
     """Say whether one of the rule's windows takes the readings of a series."""
-    return set(rule.each) <= set(labels) and any(
+    return all(label in labels for label in rule.each) and any(
         window.sensor == sensor
         and all(labels.get(label) in values for label, values in window.where)
         for window in rule.inputs
