@@ -1,6 +1,7 @@
 """``hushd explain``."""
 
 import argparse
+import re
 import shutil
 import sys
 import textwrap
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hushd.core.rules import Rule
 
 NARROW, WIDE = 40, 100  # columns, whatever the terminal has
+_KEPT = "\N{NO-BREAK SPACE}"
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -110,14 +112,15 @@ def _section(title: str, texts: Iterable[str], width: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int, lead: str = "  ") -> list[str]:
-    return textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        re.sub(r"(?<=\d) (?=\S)", _KEPT, text),  # a number stays with its unit
         width,
         initial_indent=lead,
         subsequent_indent=" " * len(lead),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_KEPT, " ") for line in lines]
 
 
 def _matches(found: Mapping[str, Any] | None) -> str:
