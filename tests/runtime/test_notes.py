@@ -10,7 +10,7 @@ import pytest
 from hushd.core.readings import SECOND
 from hushd.core.rules import Input, Leaf, Limit, Measure, Over, Rule
 from hushd.core.transitions import Part, Transition
-from hushd.runtime.notes import LONGEST, late, write
+from hushd.runtime.notes import LONGEST, Current, late, write
 
 NOON = 1742641200 * SECOND  # 2025-03-22T11:00:00Z, 12:00 in Berlin
 MINUTE = 60 * SECOND
@@ -405,7 +405,10 @@ def test_the_page_shows_messages_as_they_are():
     shown = re.findall(r"(?m)^\| [^|]+ \| (\S.*: .*) \|$", page.split("## Words", 1)[0])
     cases = test_every_message_word_by_word.pytestmark[0].args[1]
     golden = {title for _, _, title, _ in cases}
+    minutes = NOON + 45 * MINUTE
+    again = write(LOUD, "repeat", "warning", "k", None, now=minutes, current=Current(74.0))
     golden |= {
+        again.title,
         f"[late 3 h] {write(LOUD, 'raised', 'warning', 'k', BERLIN).title}",
         "Room 101: noise leq over 10m is 8.31 dB above noise ln 90 over 1h, limit 5 (warning)",
     }

@@ -13,7 +13,7 @@ from hushd.core.readings import SECOND
 from hushd.core.rules import Limit, Measure, Over, Rule
 from hushd.core.transitions import Transition
 from hushd.runtime.delivery import Delivery
-from hushd.runtime.notes import write
+from hushd.runtime.notes import Current, write
 from hushd.runtime.store import VolatileStore
 from hushd.runtime.writer import Writer
 
@@ -101,6 +101,22 @@ def test_repeat_has_words_of_its_own_and_the_time():
     )
     assert note.text == "still, after 45 min"
     assert note.title.startswith("Room 101: noise over 15m is still not well after 45 min")
+
+
+def test_a_reminder_tells_how_it_stands_now():
+    now, current = LOUD.at + 45 * MINUTE, Current(51.04, 60.5)
+    note = writer({"repeat": "still {{ value | round(1) }}, worst {{ peak }}"}).write(
+        LOUD, "repeat", "critical", "k", now=now, current=current
+    )
+    assert note.text == "still 51, worst 60.5"
+    ours = writer({}).write(LOUD, "repeat", "critical", "k", now=now, current=current)
+    assert (
+        ours.title == "Room 101: noise over 15m is still 51 dBA after 45 min, limit 50 (critical)"
+    )
+    assert ours.text == (
+        "Guests sleep.\nWorst so far: 60.5 dBA.\nSince 2026-03-28 22:05.\nRule: night-noise."
+    )
+    assert ours.record == LOUD.record()  # as in the journal
 
 
 def test_silence_has_words_of_its_own():

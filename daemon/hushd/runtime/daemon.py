@@ -33,6 +33,7 @@ from hushd.runtime.ledger import Gap, Ledger
 from hushd.runtime.logs import Log, Output
 from hushd.runtime.loop import Loop
 from hushd.runtime.matching import matches
+from hushd.runtime.notes import Current
 from hushd.runtime.redelivery import Ring
 from hushd.runtime.silencing import Silencing
 from hushd.runtime.suspects import Suspects
@@ -134,7 +135,7 @@ class Daemon:
             self._upkeep.load(start.troubles)
         if start.damage:
             self._miss("store", start.damage)
-        self._clearing: frozenset[tuple[str, Labels]] = frozenset()
+        self._current: Mapping[tuple[str, Labels], Current] = {}
         self._delivery = Delivery(
             ways(config),
             config.rules.rules,
@@ -149,7 +150,7 @@ class Daemon:
             publish=self._broker.publish,
             calendar=Calendar(config.rules.schedules, config.rules.holidays),
             standing=[((alarm.rule, alarm.labels), alarm.level) for alarm in self._known()],
-            clearing=lambda alert: alert in self._clearing,
+            current=self._stands,
         )
         self._silencing = Silencing(config, self._store, self._known, log, self._delivery.announce)
         self._loop = Loop(
@@ -314,11 +315,13 @@ class Daemon:
         reason to begin anew with empty windows: it costs no other, and status shows it.
         """
         self._broker.watch()
-        self._clearing = frozenset(  # for those who remind people; they have no engine at hand
-            (alert.rule, alert.labels)
+        self._current = {  # for those who remind people; they have no engine at hand
+            (alert.rule, alert.labels): Current(
+                alert.last, alert.peak, alert.state.startswith("clearing")
+            )
             for alert in self._engine.alerts()
-            if alert.plan.repeat and alert.state.startswith("clearing")
-        )
+            if alert.plan.repeat and alert.level is not None
+        }
         if self._store.watch():
             self._rekeep()
         self._silencing.tidy()
@@ -417,6 +420,10 @@ class Daemon:
         found["troubles"] = status.troubles(found)
         found["state"] = "degraded" if found["troubles"] else "ok"
         return found
+
+    def _stands(self, alert: tuple[str, Labels]) -> Current | None:
+        """Return how an alert stood when last looked at; called by any thread."""
+        return self._current.get(alert)
 
     def _known(self) -> list[Alarm]:
         return status.known(self._engine, self._upkeep.alarms())

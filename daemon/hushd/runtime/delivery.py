@@ -17,6 +17,7 @@ from hushd.runtime import notes
 from hushd.runtime.deeds import Waiting
 from hushd.runtime.desk import Desk
 from hushd.runtime.logs import Log
+from hushd.runtime.notes import Current
 from hushd.runtime.store import Alert, Letter, Store
 from hushd.runtime.ways import Patience, Way
 from hushd.runtime.worker import Steady, Worker
@@ -44,7 +45,7 @@ class Delivery:
         publish: Publish = no_broker,
         calendar: Calendar | None = None,
         standing: Iterable[tuple[Alert, Severity | None]] = (),
-        clearing: Callable[[Alert], bool] = lambda _: False,
+        current: Callable[[Alert], Current | None] = lambda _: None,
     ) -> None:
         """Begin to tell what waits in the store.
 
@@ -62,10 +63,11 @@ class Delivery:
             publish: What it publishes with.
             calendar: The schedules of quiet hours.
             standing: How alerts stand, for those that hold others back.
-            clearing: Says whether an alert is about to be over; called by any thread.
+            current: Says how an alert stands of which people are reminded; called by any thread.
         """
+        self._current = current
         self._clock = Steady()
-        self._desk = Desk(ahead=self._clock.ahead, clearing=clearing)
+        self._desk = Desk(ahead=self._clock.ahead, clearing=self._clearing)
         self._patience = patience or Patience()
         self._publish = publish
         self._store = store
@@ -120,6 +122,7 @@ class Delivery:
                     desk=self._desk,
                     habits=habits,
                     hand_on=self._hand_on,
+                    current=self._current,
                 )
             else:
                 worker.change(way, context, writer, habits)
@@ -202,6 +205,11 @@ class Delivery:
         deadline = time.monotonic() + timeout
         for worker in workers:
             self._part(worker, deadline)
+
+    def _clearing(self, alert: Alert) -> bool:
+        """Say whether an alert is about to be over."""
+        current = self._current(alert)
+        return current is not None and current.clearing
 
     def _wake(self) -> None:
         for worker in (*self._workers.values(), *self._leaving):

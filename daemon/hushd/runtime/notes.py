@@ -4,7 +4,9 @@ The fact comes first: where, what, how much, and what the limit is.  The lines b
 since when, how bad it was, and which rule says so.
 """
 
+from dataclasses import replace
 from datetime import tzinfo
+from typing import NamedTuple
 
 from hushd.core.internal import PREFIX
 from hushd.core.reconcile import Kind
@@ -50,6 +52,14 @@ TELLING = ("count", "time", "share", "events")
 OVER = frozenset({"cleared", "missed"})
 
 
+class Current(NamedTuple):
+    """How an alert that is on stands now, as far as it is known."""
+
+    value: float | None = None
+    peak: float | None = None
+    clearing: bool = False  # it is about to be over
+
+
 def write(
     transition: Transition,
     kind: Kind | Event,
@@ -59,6 +69,7 @@ def write(
     *,
     rule: Rule | None = None,
     now: int | None = None,
+    current: Current | None = None,
 ) -> Note:
     """Return what to tell of *transition*.
 
@@ -70,7 +81,26 @@ def write(
         zone: In which times are told.
         rule: Which rule it is of, where that is known: it says what is compared with what.
         now: The time, for what has not ended; None: that of the transition.
+        current: How it stands at that time, for a reminder, where that is known.
     """
+    what = transition
+    if current is not None and current.value is not None and not transition.parts:
+        what = replace(transition, value=current.value, peak=current.peak)
+    note = _write(what, kind, severity, key, zone, rule, now, fresh=what is not transition)
+    return note._replace(record=transition.record())
+
+
+def _write(
+    transition: Transition,
+    kind: Kind | Event,
+    severity: str | None,
+    key: str,
+    zone: tzinfo | None,
+    rule: Rule | None,
+    now: int | None,
+    *,
+    fresh: bool,
+) -> Note:
     if transition.rule.startswith(PREFIX):
         return _of_ourselves(transition, kind, severity, key, zone)
     now = transition.at if now is None else max(now, transition.at)
@@ -79,10 +109,10 @@ def write(
     elif transition.parts and kind not in {"no_data", "data_back"}:
         told = _of_conditions(transition, kind, severity, rule, now)
     else:
-        told = _of_value(transition, kind, severity, rule, now)
+        told = _of_value(transition, kind, severity, rule, now, fresh=fresh)
     where = place(transition.labels) or capital(transition.rule.removesuffix(SILENCE))
     title = f"{where}: {told}"
-    text = "\n".join(_lines(transition, kind, title, zone))
+    text = "\n".join(_lines(transition, kind, title, zone, fresh=fresh))
     if len(title) > LONGEST:
         title = f"{title[: LONGEST - 1].rstrip()}…"
     return Note(kind, title, text, severity, key, transition.record())
@@ -97,7 +127,7 @@ def late(note: Note, happened: int, now: int, zone: tzinfo | None) -> Note:
 
 
 def _lines(
-    transition: Transition, kind: Kind | Event, title: str, zone: tzinfo | None
+    transition: Transition, kind: Kind | Event, title: str, zone: tzinfo | None, *, fresh: bool
 ) -> list[str]:
     """Return what else there is to say."""
     lines = [title] if len(title) > LONGEST else []
@@ -105,7 +135,7 @@ def _lines(
         lines.append(transition.about)
     if kind == "flapping":
         lines.append("Nothing more is told of it until it is steady.")
-    elif kind == "repeat" and transition.value is not None and not transition.parts:
+    elif kind == "repeat" and transition.value is not None and not (fresh or transition.parts):
         value = quantity(transition.value, transition.unit)
         lines.append(f"At {clock_time(transition.at, zone)} it was {value}.")
     # a first message has the worst in its title already
@@ -124,7 +154,13 @@ def _lines(
 
 
 def _of_value(
-    transition: Transition, kind: Kind | Event, severity: str | None, rule: Rule | None, now: int
+    transition: Transition,
+    kind: Kind | Event,
+    severity: str | None,
+    rule: Rule | None,
+    now: int,
+    *,
+    fresh: bool,
 ) -> str:
     if kind == "no_data":
         return f"no {transition.sensor} readings"
@@ -147,7 +183,8 @@ def _of_value(
         return f"{what}: alert ended{lasted} ({transition.reason.replace('_', ' ')})"
     match kind:
         case "repeat":
-            return f"{what} is still not well{_lasted(transition, now)}{limit} ({severity})"
+            still = value if fresh else "not well"
+            return f"{what} is still {still}{_lasted(transition, now)}{limit} ({severity})"
         case "flapping":
             return f"{what} keeps going beyond its limit and back{limit} ({severity})"
         case "steady":

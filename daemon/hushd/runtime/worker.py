@@ -18,6 +18,7 @@ from hushd.runtime.desk import Desk
 from hushd.runtime.errands import Buried, Deed, Errand, Errands, Item, Settled, Waiting
 from hushd.runtime.fortune import DEFINITE, Fortune
 from hushd.runtime.logs import Log
+from hushd.runtime.notes import Current
 from hushd.runtime.store import NOWHERE, Alert, Owed, Store
 from hushd.runtime.veil import spoken
 from hushd.runtime.ways import Patience, Way
@@ -80,6 +81,7 @@ class Worker:
         desk: Desk,
         habits: Mapping[str, Habit],
         hand_on: HandOn,
+        current: Callable[[Alert], Current | None],
     ) -> None:
         self.name = way.name
         self._way = way
@@ -90,6 +92,7 @@ class Worker:
         self._log = log
         self._clock = clock
         self._hand_on = hand_on
+        self._current_of = current
         self._errands = Errands(
             way.name,
             self._recalled(),
@@ -317,6 +320,7 @@ class Worker:
             item.severity,
             key,
             now=wall if item.kind == "repeat" else None,
+            current=self._current_of(waiting.alert) if item.kind == "repeat" else None,
             late=late,
         )
         if waiting.unsure:

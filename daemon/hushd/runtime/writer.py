@@ -13,6 +13,7 @@ from hushd.core.rules import Bound, Rule
 from hushd.core.transitions import Event, Transition
 from hushd.plugin.records import Note
 from hushd.runtime import notes
+from hushd.runtime.notes import Current
 from hushd.runtime.wording import span
 
 #: what is told -> the templates that may say it, the first that there is; what is not here,
@@ -79,6 +80,7 @@ class Writer:
         key: str,
         *,
         now: int | None = None,
+        current: Current | None = None,
         late: tuple[int, int] | None = None,
     ) -> Note:
         """Return what to tell of *transition*.
@@ -89,18 +91,22 @@ class Writer:
             severity: How bad the notifier is to take it for.
             key: The same when the same thing is told again.
             now: The time, for what has not ended; None: that of the transition.
+            current: How it stands at that time, for a reminder.
             late: When it happened and when it is told, where that is too far apart.
         """
         rule = self._rules.get(transition.rule)
-        note = notes.write(transition, kind, severity, key, self.zone, rule=rule, now=now)
+        note = notes.write(
+            transition, kind, severity, key, self.zone, rule=rule, now=now, current=current
+        )
         message = self._messages.get(transition.rule)
         if message is not None and message.link:
             note = note._replace(text=f"{note.text}\nMore: {message.link}")
         words = self._words(transition, kind)
         if words is not None:
-            note = self._in_words(
-                *words, note, self._variables(transition, kind, severity, now, late)
-            )
+            variables = self._variables(transition, kind, severity, now, late)
+            if current is not None and current.value is not None:
+                variables |= {"value": current.value, "peak": current.peak}
+            note = self._in_words(*words, note, variables)
         return note if late is None else notes.late(note, *late, self.zone)
 
     def _words(self, transition: Transition, kind: str) -> tuple[str, str] | None:
