@@ -52,7 +52,7 @@ class Services:
         given = {
             "url": self._url,
             "title": one_line(note.title),
-            "body": markdown(told, note.record) if self._format == "markdown" else told,
+            "body": marked(told, note.record, self._format),
             "format": self._format,
             "type": "success" if note.kind in WELL else KINDS.get(note.severity or "", "info"),
             "seconds": self._seconds,
@@ -77,26 +77,36 @@ class Services:
         """Do nothing: no child outlives its note."""
 
 
-def markdown(text: str, record: Mapping[str, Any]) -> str:
-    r"""Return *text* with its lines kept by Markdown, and what sensors are called as it stands.
+def marked(text: str, record: Mapping[str, Any], language: str) -> str:
+    r"""Return *text* with its lines kept by Markdown or HTML, and names as they stand.
 
     The words are ours, or of whoever writes the configuration; the values of labels are
     whatever stands in a topic.
 
-    >>> markdown("Room _a_: **loud**", {"labels": {"room": "_a_"}})
+    >>> marked("Room _a_: **loud**", {"labels": {"room": "_a_"}}, "markdown")
     'Room \\_a\\_: **loud**'
+    >>> marked("Room <a>: <b>loud</b>", {"labels": {"room": "<a>"}}, "html")
+    'Room &lt;a&gt;: <b>loud</b>'
     """
+    if language == "text":
+        return text
+    tame, end = (_tame, "  \n") if language == "markdown" else (_entity, "<br>\n")
     values = {str(value) for value in record.get("labels", {}).values()}
     strange = sorted((value for value in values if _MARKS.search(value)), key=len, reverse=True)
     if strange:
         found = re.compile("|".join(map(re.escape, strange)))
-        text = found.sub(lambda match: _MARKS.sub(_tame, match[0]), text)
-    return text.replace("\n", "  \n")
+        text = found.sub(lambda match: _MARKS.sub(tame, match[0]), text)
+    return text.replace("\n", end)
 
 
 def _tame(mark: re.Match[str]) -> str:
     """Return a mark as Markdown and HTML show it, and nothing more."""
     return _ENTITIES.get(mark[0], f"\\{mark[0]}")
+
+
+def _entity(mark: re.Match[str]) -> str:
+    """Return a mark as HTML shows it."""
+    return _ENTITIES.get(mark[0], mark[0])
 
 
 def _faults(options: Mapping[str, Any]) -> Iterator[Fault]:
@@ -117,10 +127,10 @@ APPRISE = NotifierType(
         Option("url", "the service, as Apprise writes it", "url", required=True),
         Option(
             "format",
-            "what the text of a message is; `markdown` is for words of your own",
+            "what the text of a message is; `markdown` and `html` are for words of your own",
             "text",
             default="text",
-            choices=("text", "markdown"),
+            choices=("text", "markdown", "html"),
         ),
         Option(
             "timeout",

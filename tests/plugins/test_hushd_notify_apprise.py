@@ -53,6 +53,26 @@ def test_a47_markdown_is_ours_and_the_name_of_a_room_is_its_own(server):
     assert "<a" not in told
 
 
+def test_a47_html_is_ours_and_the_name_of_a_room_is_its_own(server):
+    note = NOTE._replace(
+        text="<b>Room _a_ <x@y> & #.</b> is loud\nRule: r.",
+        record={"labels": {"floor": "1", "room": "_a_ <x@y> & #."}},
+    )
+    send(f"json://localhost:{server.port}/200?format=html", note, format="html")
+    (seen,) = server.seen
+    told = json.loads(seen.body)["message"]
+    assert "<b>Room _a_ &lt;x@y&gt; &amp; #.</b> is loud<br" in told
+
+
+def test_a47_markdown_reaches_a_service_of_markdown_with_names_escaped(server):
+    room = "_a_ * <x@y> & #."
+    note = NOTE._replace(text=f"Room {room}\nis loud", record={"labels": {"room": room}})
+    send(f"json://localhost:{server.port}/200?format=markdown", note, format="markdown")
+    (seen,) = server.seen
+    told = json.loads(seen.body)["message"]
+    assert told.startswith("Room \\_a\\_ \\* &lt;x@y&gt; &amp; \\#.  \nis loud")
+
+
 def test_it_is_imported_by_the_child_alone(server):
     """It is large, and stays in memory for good; so look at a process that did nothing else."""
     told = f"""
