@@ -68,14 +68,20 @@ class Courier:
 
     def wait(self, until: float) -> "Courier":
         """Let time pass."""
-        at = round(until * SECOND)
-        while self.up and (due := self.errands.deadline(self.now)) is not None and due <= at:
-            self.now = max(self.now, due)
-            self._tell()
-        self.now = at
+        self._arrive(until)
         if self.up:
             self._tell()
         return self
+
+    def _arrive(self, until: float) -> None:
+        """Let time pass, up to what is due just then: what happens then comes first."""
+        at, looks = round(until * SECOND), 0
+        while self.up and (due := self.errands.deadline(self.now)) is not None and due < at:
+            looks = 0 if due > self.now else looks + 1
+            assert looks < 3, "it looks again and again, and finds nothing"
+            self.now = max(self.now, due)
+            self._tell()
+        self.now = at
 
     def happen(
         self,
@@ -86,7 +92,7 @@ class Courier:
         **more: Any,
     ) -> "Courier":
         """Let an alert change."""
-        self.wait(at)
+        self._arrive(at)
         more.setdefault("notify", MAIL)
         self.take(change(severity, episode, room, **more))
         return self
@@ -104,13 +110,13 @@ class Courier:
 
     def be(self, at: float, *, up: bool) -> "Courier":
         """Let it be reached from then on, or not."""
-        self.wait(at)
+        self._arrive(at)
         self.up = up
         return self.wait(at)
 
     def mute(self, at: float, until: float, rule: str = "", **labels: str) -> "Courier":
         """Let somebody ask for quiet."""
-        self.wait(at)
+        self._arrive(at)
         pairs = tuple(sorted(labels.items()))
         ends = round(until * SECOND)
         self.mutes.append(Mute(len(self.mutes), rule, pairs, self.now, ends, "painters"))
@@ -119,21 +125,21 @@ class Courier:
 
     def unmute(self, at: float) -> "Courier":
         """Let somebody end all quiet."""
-        self.wait(at)
+        self._arrive(at)
         self.mutes.clear()
         self.desk.announce(self.mutes, self.acks)
         return self.wait(at)
 
     def mind(self, at: float, episode: int = 1, room: str = "101") -> "Courier":
         """Let somebody acknowledge an alert."""
-        self.wait(at)
+        self._arrive(at)
         self.acks.append(Ack("too-loud", (("room", room),), episode, self.now, "on my way"))
         self.desk.announce(self.mutes, self.acks)
         return self.wait(at)
 
     def restart(self, at: float) -> "Courier":
         """Let the process end, and another go on with what was kept."""
-        self.wait(at)
+        self._arrive(at)
         self._begin(self.errands.told, self.errands.open)
         return self.wait(at)
 

@@ -208,6 +208,7 @@ class Errands:
                 if parked.until is not None and parked.until <= now
             ]
             self._unpark(over, now)
+        self._reminders.look(now)
         for alert in self._reminders.cooled(now):
             self._learn(alert, self._told[alert]._replace(cleared=None))
             self._deeds.append(Settled((), (alert, self._told.get(alert, Told()))))

@@ -71,11 +71,14 @@ class Reminders:
         """Return whose cooldown is over."""
         return self._cooldowns.due(now)
 
+    def look(self, now: int) -> None:
+        """Note of what people are to be reminded from now on."""
+        self._ripe.update((alert, None) for alert in self._repeats.due(now))
+
     def repeats(
         self, now: int, told: Mapping[Alert, Told], busy: Callable[[Alert], bool]
     ) -> Iterator[Item]:
         """Yield of what people are to be reminded; not what is *busy*: there is news of it."""
-        self._ripe.update((alert, None) for alert in self._repeats.due(now))
         for alert in list(self._ripe):
             item = None if busy(alert) else self._repeat(alert, told.get(alert), now)
             if item is None:
@@ -110,6 +113,6 @@ class Reminders:
         return None
 
     def deadline(self) -> int | None:
-        """Return when there may be something, though nothing has happened."""
+        """Return when there may be something that there was not at the last `look`."""
         agendas = (self._repeats, self._refreshes, self._cooldowns)
         return min((at for a in agendas if (at := a.first()) is not None), default=None)
