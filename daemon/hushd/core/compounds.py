@@ -62,20 +62,19 @@ class CompoundAlert(Alert):
 
     def part_from(self, pool: Pool) -> bool:
         """Go on without *pool*, which is no more; False: there is nothing to go on with."""
-        self._link_up(pool.key, None)
-        left = [ear.pool for ear in self.ears if ear.pool is not None]
-        if not left:
-            return False
-        self.pool = left[0]
-        return True
+        return self._link_up(pool.key, None)
 
-    def _link_up(self, key: str, pool: Pool | None) -> None:
+    def _link_up(self, key: str, pool: Pool | None) -> bool:
         for ear in self.ears:
             if ear.key == key:
                 ear.pool = pool
         for sight in self.gauge.sights:
             sight.open()
         self.mark()
+        there = [ear.pool for ear in self.ears if ear.pool is not None]
+        if there:
+            self.pool = there[0]  # whichever came first
+        return bool(there)
 
     def feed(self, at: int, learned: int | None, pool: Pool) -> Sequence[Transition]:
         """Judge the windows now that a reading has come to *pool*."""
