@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_store import Disk, MemoryStore
-from outbox_stories import ATTEMPTS, KEEPING_ORDER, fuses, judge, stories, tell, transitions
+from outbox_stories import ATTEMPTS, KEEPING_ORDER, RULE, fuses, happenings, judge, stories, tell
 
 from hushd.runtime.store import Store
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnhandledThreadExceptionWarning"  # so processes end here
 )
+
+
+REPEATED = replace(RULE, repeat=(2 * 10**6,))  # each two milliseconds
 
 
 def memory() -> Callable[[], Store]:
@@ -24,7 +28,7 @@ def memory() -> Callable[[], Store]:
 @settings(max_examples=150, deadline=None)
 @given(stories, st.lists(st.sampled_from(list(ATTEMPTS)), max_size=15), fuses, st.booleans())
 def test_nothing_is_lost_and_nothing_doubled_in_silence(story, attempts, ends, every):
-    happened = transitions(story)
+    happened = happenings(story)
     ear, posted, left = tell(happened, attempts, ends, memory(), every=every)
     judge(happened, ear, posted, left, every=every, ordered=False)
 
@@ -32,15 +36,23 @@ def test_nothing_is_lost_and_nothing_doubled_in_silence(story, attempts, ends, e
 @settings(max_examples=100, deadline=None)
 @given(stories, st.lists(st.sampled_from(KEEPING_ORDER), max_size=15), fuses, st.booleans())
 def test_what_is_tried_first_is_tried_in_order(story, attempts, ends, every):
-    happened = transitions(story)
+    happened = happenings(story)
     ear, posted, left = tell(happened, attempts, ends, memory(), every=every)
     judge(happened, ear, posted, left, every=every, ordered=True)
+
+
+@settings(max_examples=75, deadline=None)
+@given(stories, st.lists(st.sampled_from(list(ATTEMPTS)), max_size=15), fuses)
+def test_reminders_are_doubled_no_more_in_silence_than_all_else(story, attempts, ends):
+    happened = happenings(story)
+    ear, posted, left = tell(happened, attempts, ends, memory(), every=False, rule=REPEATED)
+    judge(happened, ear, posted, left, every=False, ordered=False)
 
 
 @settings(max_examples=50, deadline=None)
 @given(stories, st.lists(st.sampled_from(["told", "not sent", "nobody there", "refused"])))
 def test_where_there_is_no_doubt_nothing_says_so(story, attempts):
-    happened = transitions(story)
+    happened = happenings(story)
     ear, posted, left = tell(happened, attempts, [], memory(), every=True)
     assert [note for note in ear.heard if note.again] == []
     assert len(ear.heard) == len(posted)
@@ -70,8 +82,13 @@ class ForgetsLetters(MemoryStore):
         return [0] * len(letters)
 
 
-STORY = transitions(
-    [("101", "warning", True), ("102", "critical", True), ("101", None, True), ("102", None, True)]
+STORY = happenings(
+    [
+        ("101", "warning", True, None),
+        ("102", "critical", True, None),
+        ("101", None, True, None),
+        ("102", None, True, None),
+    ]
 )
 
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outbox_stories import ATTEMPTS, fuses, judge, stories, tell, transitions
+from outbox_stories import ATTEMPTS, fuses, happenings, judge, stories, tell
 
 from hushd.config.records import Store as Settings
 from hushd.core.rules import Rules
@@ -32,7 +32,7 @@ def in_file(folder: str) -> Callable[[], Store]:
 @settings(max_examples=25, deadline=None)
 @given(stories, st.lists(st.sampled_from(list(ATTEMPTS)), max_size=12), fuses, st.booleans())
 def test_all_that_holds_for_the_store_in_a_file_too(story, attempts, ends, every):
-    happened = transitions(story)
+    happened = happenings(story)
     with TemporaryDirectory() as folder:
         ear, posted, left = tell(happened, attempts, ends, in_file(folder), every=every)
         judge(happened, ear, posted, left, every=every, ordered=False)

@@ -1,10 +1,11 @@
 """Stories of notes that fail and processes that end, and what judges how they were told.
 
-A story is what happens to three alerts, how a notifier takes each attempt, and after how many
+A story is what happens to three alerts, when somebody asks for quiet, how a notifier takes each attempt, and after how many
 steps each process ends.  Every step of store and notifier may be the last one: before what it
 does, or after.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from memory_store import CrashError, Fuse, Fused
 from waiting import eventually
 
+from hushd.core.mutes import Mute
 from hushd.core.reconcile import Told
 from hushd.core.rules import Measure, Notify, Over, Rule, Severity
 from hushd.core.transitions import Transition
@@ -67,15 +69,21 @@ class Ear:
         """Do nothing."""
 
 
-Happening = tuple[str, Severity | None, bool]  # room, level, whether the rule names the notifier
+#: room, level, whether the rule names the notifier, and whether it is hushed from then on
+Happening = tuple[str, Severity | None, bool, bool | None]
 
 
-def transitions(story: list[Happening]) -> list[Transition]:
-    """Return what an engine makes of levels: what stays as it was is no transition."""
+def happenings(story: list[Happening]) -> list[Transition | bool]:
+    """Return what an engine makes of levels, and whether it is hushed from then on.
+
+    What stays as it was is no transition.
+    """
     levels: dict[str, Severity | None] = {}
     episodes: Counter[str] = Counter()
-    happened = []
-    for number, (room, level, named) in enumerate(story, 1):
+    happened: list[Transition | bool] = []
+    for number, (room, level, named, hushed) in enumerate(story, 1):
+        if hushed is not None:
+            happened.append(hushed)
         was = levels.get(room)
         if level == was:
             continue
@@ -121,17 +129,22 @@ BLANK = Transition(
 )
 
 
-def live(store: Store, ear: Ear, happening: "Happenings", *, every: bool) -> list[str]:
+def live(
+    store: Store, ear: Ear, happening: "Happenings", *, every: bool, rule: Rule, last: bool
+) -> list[str]:
     """Be a process until its fuse has burned down or all is told; return what was committed.
 
     What was decided and not committed is decided again by the next process: it is put back.
     """
     fused = Fused(store, ear.fuse)
     way = Way("mail", NotifierType("mail", "", ear.open, every=every), {})
-    delivery = Delivery([way], [RULE], fused, Quiet(), patience=IMPATIENT)
+    delivery = Delivery([way], [rule], fused, Quiet(), patience=IMPATIENT)
     posted: list[str] = []
     try:
         for transition in happening:
+            if isinstance(transition, bool):
+                hush(fused, delivery, hushed=transition)
+                continue
             letters = delivery.letters([transition])
             before = fused.committed
             try:
@@ -142,24 +155,41 @@ def live(store: Store, ear: Ear, happening: "Happenings", *, every: bool) -> lis
                 else:
                     happening.put_back(transition)
             delivery.tell(letters, rows)
+        if last:
+            hush(fused, delivery, hushed=False)
     except CrashError:
         pass
     worker = delivery._workers["mail"]
-    eventually(lambda: ear.fuse.blown or not worker.state()["waiting"])
+    eventually(lambda: ear.fuse.blown or settled(worker.state(), hushed=not last))
     delivery.close()
     return posted
+
+
+def settled(state: dict[str, Any], *, hushed: bool) -> bool:
+    """Say whether nothing waits, but for what may be held back."""
+    return bool(state["waiting"] == (state["held"] if hushed else 0))
+
+
+def hush(store: Store, delivery: Delivery, *, hushed: bool) -> None:
+    """Ask for quiet, or end it; forgotten if the process ends before it is kept."""
+    if hushed:
+        now = time.time_ns()
+        store.keep_mute(Mute(1, "", (), now, now + 10**15, "painters"))
+    else:
+        store.drop_mute(1)
+    delivery.announce(store.mutes(), store.acks())
 
 
 class Happenings:
     """What is yet to happen."""
 
-    def __init__(self, story: list[Transition]) -> None:
+    def __init__(self, story: list[Transition | bool]) -> None:
         self._left = story[::-1]
 
     def __iter__(self) -> "Happenings":
         return self
 
-    def __next__(self) -> Transition:
+    def __next__(self) -> Transition | bool:
         if not self._left:
             raise StopIteration
         return self._left.pop()
@@ -174,6 +204,7 @@ stories = st.lists(
         st.sampled_from(["101", "102", "103"]),
         st.sampled_from([None, "warning", "critical"]),
         st.sampled_from([True, True, True, False]),
+        st.sampled_from([None, None, None, None, True, False]),
     ),
     min_size=1,
     max_size=12,
@@ -182,25 +213,26 @@ fuses = st.lists(st.integers(0, 25), max_size=5)
 
 
 def tell(
-    story: list[Transition],
+    story: list[Transition | bool],
     attempts: list[str],
     ends: list[int],
     reopened: Callable[[], Store],
     *,
     every: bool,
+    rule: Rule = RULE,
 ) -> tuple[Ear, list[str], Store]:
     """Return who heard it, what was posted, and what is kept in the end."""
     ear, happening, posted = Ear(attempts), Happenings(story), []
     for steps in (*ends, None):
         ear.fuse = Fuse(steps)
         store = reopened()
-        posted += live(store, ear, happening, every=every)
+        posted += live(store, ear, happening, every=every, rule=rule, last=steps is None)
         store.close()
     return ear, posted, reopened()
 
 
 def judge(
-    story: list[Transition],
+    happened: list[Transition | bool],
     ear: Ear,
     posted: list[str],
     left: Store,
@@ -209,6 +241,8 @@ def judge(
     ordered: bool,
 ) -> None:
     """Say whether what was heard keeps what is promised."""
+    story = [one for one in happened if isinstance(one, Transition)]
+    hushed = len(story) < len(happened)
     assert left.untold("mail") == []
     heard = ear.heard
     keys = [note.key.removesuffix("-mail") for note in heard]
@@ -218,9 +252,10 @@ def judge(
             assert note.again, f"{key} came twice, and did not say so"
         else:
             first.append(key)
+    first = [key for key in first if "-mail-" not in key]  # reminders were not posted
     assert set(first) <= set(posted)
-    if ordered:
-        tried = list(dict.fromkeys(ear.tried))
+    if ordered and not (hushed and not every):
+        tried = [key for key in dict.fromkeys(ear.tried) if "-mail-" not in key]
         assert tried == sorted(tried, key=posted.index)
     if every:
         assert set(first) == set(posted)
@@ -233,7 +268,7 @@ def judge(
             assert told.level == of_room[-1].severity
             assert told.missed is None
             assert believed(heard, dict(room)) == of_room[-1].severity
-        if any(transition.severity and transition.notify for transition in of_room):
+        if not hushed and any(one.severity and one.notify for one in of_room):
             assert [note for note in heard if note.record["labels"] == dict(room)]
 
 

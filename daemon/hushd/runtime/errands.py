@@ -90,6 +90,7 @@ class Errands:
         self._unkept: set[Alert] = set()  # what was missed of them is not in the store
         self._spent: list[int] = []  # rows of what needs no telling
         self._deeds: list[Deed] = []
+        self._reminders.inherit(self._told)
         self._arrange()
         for one in waiting:
             self.add(one)

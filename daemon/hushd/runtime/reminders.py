@@ -1,6 +1,6 @@
 """When somebody is reminded of what he knows already, and until when it is too soon for more."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hushd.core.readings import SECOND
 from hushd.core.reconcile import Habit, Told, heard, reminder
@@ -30,12 +30,18 @@ class Reminders:
         self._cooldowns = Agenda()
         self._ripe: dict[Alert, Waiting | None] = {}  # of what people are to be reminded now
         self._sent: dict[Alert, int] = {}  # when a machine was last told
+        self._began: int | None = None
+        self._inherited: set[Alert] = set()  # what another process told last
         self.follow(manner, habits)
 
     def follow(self, manner: Manner, habits: Mapping[str, Habit]) -> None:
         """Go by other habits; then `arrange` is due for all that is known."""
         self._manner = manner
         self._habits = habits
+
+    def inherit(self, alerts: Iterable[Alert]) -> None:
+        """Take note that another process has told of these."""
+        self._inherited.update(alerts)
 
     def habit(self, alert: Alert) -> Habit:
         """Return how the alerts of its rule are told."""
@@ -48,6 +54,7 @@ class Reminders:
     def learn(self, alert: Alert, told: Told | None, now: int | None = None) -> None:
         """Take note of what is known; *now*: it was just told."""
         self._ripe.pop(alert, None)
+        self._inherited.discard(alert)
         if told is None or told.level is None:
             self._sent.pop(alert, None)
         elif now is not None:
@@ -73,6 +80,7 @@ class Reminders:
 
     def look(self, now: int) -> None:
         """Note of what people are to be reminded from now on."""
+        self._began = now if self._began is None else self._began
         self._ripe.update((alert, None) for alert in self._repeats.due(now))
 
     def repeats(
@@ -98,7 +106,10 @@ class Reminders:
         elif self._desk.clearing(alert):
             self._repeats.set(alert, now + CLEARING)
         else:
-            waiting = self._ripe[alert] = self._ripe[alert] or Waiting(told.last, now)
+            # what was due before the process began, the one before it may have been at
+            unsure = alert in self._inherited and at <= (self._began or 0)
+            waiting = self._ripe[alert] or Waiting(told.last, now, unsure=unsure)
+            self._ripe[alert] = waiting
             known = heard(told, "repeat", told.episode, told.level, now)
             return Item(waiting, "repeat", told.level, known)
         return None
