@@ -3,7 +3,7 @@
 import pytest
 from phones import change
 
-from hushd.core.reconcile import Told
+from hushd.core.reconcile import Habit, Told
 from hushd.core.rules import Manner
 from hushd.runtime import errands as module
 from hushd.runtime.errands import TOO_MANY, Buried, Errands, Settled, Waiting
@@ -185,3 +185,15 @@ def test_evidence_is_taken_on_whole():
     one = errands(waiting(5, "critical", 2), every=True)
     one.adopt({}, [waiting(1, "warning"), waiting(2, room="102")])
     assert [left.row for left in one.waiting] == [5, 1, 2]
+
+
+@pytest.mark.parametrize(("began", "unsure"), [(1_000, True), (900, False)])
+def test_a_reminder_that_was_due_before_the_start_may_have_been_told(began, unsure):
+    raised = waiting(1, "warning").transition
+    told = {ALERT: Told(1, "warning", at=0, last=raised)}
+    one = Errands("mail", told, habits={"too-loud": Habit((950,))})
+    one.next(began)
+    errand = one.next(NOW)
+    assert (errand.kind, errand.waiting.unsure) == ("repeat", unsure)
+    one.done(errand, NOW)
+    assert not one.next(2 * NOW).waiting.unsure
