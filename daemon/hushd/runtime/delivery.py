@@ -6,14 +6,13 @@ from datetime import tzinfo
 from typing import Any
 
 from hushd.config.records import Message
-from hushd.core import internal
 from hushd.core.mutes import Ack, Mute
 from hushd.core.reconcile import Habit
 from hushd.core.rules import Rule, Severity
 from hushd.core.schedules import Calendar
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Publish, no_broker
-from hushd.runtime import notes
+from hushd.runtime import routing
 from hushd.runtime.deeds import Waiting
 from hushd.runtime.desk import Desk
 from hushd.runtime.logs import Log
@@ -128,7 +127,9 @@ class Delivery:
                 worker.change(way, context, writer, habits)
             self._workers[way.name] = worker
         self._wanted = {way.name for way in ways}
-        self._every = {way.name: _followed(way.name, rules) for way in ways if way.how.every}
+        self._every = {
+            way.name: routing.followed_by(way.name, rules) for way in ways if way.how.every
+        }
 
     def let_go(self) -> None:
         """Part with the notifiers that are wanted no more, once they told what they can."""
@@ -150,25 +151,7 @@ class Delivery:
         """Return who is to be told of what, for the store to keep before anybody is."""
         if self._desk.note(transitions):
             self._wake()
-        letters: list[Letter] = []
-        coming: set[tuple[str, Alert]] = set()
-        for transition in transitions:
-            alert = (transition.rule, transition.labels)
-            for name, worker in self._workers.items():
-                followed = self._every.get(name)
-                if (
-                    any(name in names for _, names in transition.notify)
-                    or (followed is not None and _follows(name, followed, transition))
-                    # whoever heard of it, or is about to, hears that it is over, too
-                    or (
-                        transition.severity is None
-                        and ((name, alert) in coming or worker.knows_of(transition))
-                    )
-                ):
-                    letters.append((name, transition))
-                    if followed is None:
-                        coming.add((name, alert))
-        return letters
+        return routing.letters(transitions, self._workers, self._every)
 
     def tell(self, letters: Sequence[Letter], rows: Sequence[int]) -> None:
         """Hand on what `letters` said, with the row of each in the store; never waits."""
@@ -247,18 +230,3 @@ class Delivery:
                 transitions=left.kept,
                 hint="they are kept, and told when hushd runs again",
             )
-
-
-def _follows(notifier: str, followed: frozenset[str], transition: Transition) -> bool:
-    """Say whether a journal hears of it: of its rules, and of all troubles but its own."""
-    if transition.rule.startswith(internal.PREFIX):
-        return not internal.concerns(notifier, transition.rule, transition.labels)
-    return transition.rule in followed
-
-
-def _followed(notifier: str, rules: Sequence[Rule]) -> frozenset[str]:
-    """Return the rules whose every transition *notifier* hears of, with the sensors' silence."""
-    named = [rule for rule in rules if any(notifier in names for _, names in rule.notify)]
-    return frozenset(
-        {rule.name for rule in named} | {f"{rule.sensor}{notes.SILENCE}" for rule in named}
-    )

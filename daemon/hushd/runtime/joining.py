@@ -1,12 +1,53 @@
-"""Several notes in one message, and notes told for somebody else."""
+"""One note of each thing, several in one message, and notes told for somebody else."""
 
 from collections.abc import Sequence
 
 from hushd.core.reconcile import rank
 from hushd.core.rules import SEVERITIES
 from hushd.plugin.records import Note
+from hushd.runtime.deeds import Item
+from hushd.runtime.notes import Current
+from hushd.runtime.writer import Writer
 
 LINES = 20  # of what one message tells
+
+
+def part(
+    item: Item,
+    notifier: str,
+    writer: Writer,
+    *,
+    now: int,
+    current: Current | None,
+    late: tuple[int, int] | None,
+) -> Note:
+    """Return what to tell of one thing.
+
+    Args:
+        item: The thing.
+        notifier: Who tells it.
+        writer: Knows the words.
+        now: Wall time, for what is still on.
+        current: How it stands now, for a reminder.
+        late: When it happened and when it is told, where that is too far apart.
+    """
+    waiting = item.waiting
+    repeat = item.kind == "repeat"
+    key = f"{waiting.transition.id}-{notifier}"
+    if repeat and item.counts:
+        key += f"-{item.told.repeats}"
+    note = writer.write(
+        waiting.transition,
+        item.kind,
+        item.severity,
+        key,
+        now=now if repeat else None,
+        current=current if repeat else None,
+        late=late,
+    )
+    if waiting.unsure:
+        note = note._replace(again=True)
+    return stand_in(note, waiting.instead) if waiting.instead else note
 
 
 def join(notes: Sequence[Note]) -> Note:

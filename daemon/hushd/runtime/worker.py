@@ -306,26 +306,13 @@ class Worker:
 
     def _part(self, item: Item) -> Note:
         waiting = item.waiting
-        key = f"{waiting.transition.id}-{self.name}"
-        if item.kind == "repeat" and item.counts:
-            key += f"-{item.told.repeats}"
         # by the wall: the clock of the engine may be that of a recording
         wall, late = time.time_ns(), None
         age = self._clock() - waiting.since
         if age >= self._patience.late * SECOND and not self._way.how.every:  # as evidence is told
             late = (self._by_the_wall(waiting.since), wall)
-        note = self._writer.write(
-            waiting.transition,
-            item.kind,
-            item.severity,
-            key,
-            now=wall if item.kind == "repeat" else None,
-            current=self._current_of(waiting.alert) if item.kind == "repeat" else None,
-            late=late,
-        )
-        if waiting.unsure:
-            note = note._replace(again=True)
-        return joining.stand_in(note, waiting.instead) if waiting.instead else note
+        current = self._current_of(waiting.alert)
+        return joining.part(item, self.name, self._writer, now=wall, current=current, late=late)
 
     def _next(self, generation: int) -> Errand | None:
         """Wait for something to tell, and claim it; None: it is time to end."""
