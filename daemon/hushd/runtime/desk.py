@@ -138,7 +138,10 @@ class Desk:
             return None
         if manner.quiet_except is not None and rank(want) >= rank(manner.quiet_except):
             return None
-        timetable = self._calendar.during(manner.quiet)
+        try:
+            timetable = self._calendar.during(manner.quiet)
+        except KeyError:  # the configuration was read again, and the notifier is about to change
+            return None
         if not timetable.at(wall):
             return None
         ends = timetable.until(wall)

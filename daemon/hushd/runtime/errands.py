@@ -4,9 +4,7 @@ Each transition that waits has a row in the store's outbox.  What is decided her
 is handed out as deeds, for somebody to have the store keep it.
 """
 
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from hushd.core.readings import SECOND
 from hushd.core.reconcile import (
@@ -21,11 +19,12 @@ from hushd.core.reconcile import (
     wanted,
 )
 from hushd.core.rules import Manner, Severity
+from hushd.runtime.backlog import Backlog
 from hushd.runtime.buckets import Bucket
 from hushd.runtime.deeds import Buried, Deed, Errand, Item, Settled, Waiting
 from hushd.runtime.desk import Desk
 from hushd.runtime.reminders import Reminders
-from hushd.runtime.store import NOWHERE, Alert
+from hushd.runtime.store import Alert
 
 __all__ = ["Buried", "Deed", "Errand", "Errands", "Item", "Settled", "Waiting"]
 
@@ -36,13 +35,6 @@ TOGETHER = 1000  # transitions in one message of what tells each
 SELDOM = 3600 * SECOND  # how often to look at what has no end in sight
 
 PLAIN = Manner()
-
-
-class Parked(NamedTuple):
-    """The newest of an alert, while it is held back."""
-
-    waiting: Waiting
-    until: int | None
 
 
 class Errands:
@@ -77,54 +69,39 @@ class Errands:
         self._desk = Desk() if desk is None else desk
         self._reminders = Reminders(manner, habits or {}, self._desk)
         self._bucket = Bucket(manner.rate)
-        self._told = dict(told)
-        self._queue: OrderedDict[Waiting, None] = OrderedDict()
-        self._alerts: Counter[Alert] = Counter()  # how often each is in the queue
-        self._parked: dict[Alert, Parked] = {}
-        self._look_at: int | None = None  # when what is parked is next to be looked at
-        self._version = self._desk.version
+        self._books = Backlog(told)
+        self._version: int | None = self._desk.version
         self._blocked: int | None = None  # until when the queue has to wait as a whole
         self._batch_since: int | None = None
         self._throttled = False  # there was more to tell than the rate allows
-        self._doubts: dict[Alert, list[Waiting]] = {}
-        self._unkept: set[Alert] = set()  # what was missed of them is not in the store
-        self._spent: list[int] = []  # rows of what needs no telling
-        self._deeds: list[Deed] = []
-        self._reminders.inherit(self._told)
+        self._reminders.inherit(told)
         self._arrange()
         for one in waiting:
             self.add(one)
 
     def __len__(self) -> int:
         """Return how many transitions wait, held back or not."""
-        return len(self._queue) + len(self._parked)
+        return len(self._books)
 
     @property
     def held(self) -> int:
         """Return how many of them are held back."""
-        return len(self._parked)
+        return len(self._books.parked)
 
     @property
     def waiting(self) -> list[Waiting]:
         """Return what waits: what is held back, then the rest in the order in which it is told."""
-        return [*(parked.waiting for parked in self._parked.values()), *self._queue]
+        return self._books.waiting
 
     @property
     def open(self) -> list[Waiting]:
         """Return all that has a row: what waits, and before it the doubts of its alert."""
-        seen: set[Alert] = set()
-        found: list[Waiting] = []
-        for waiting in self.waiting:
-            if waiting.alert not in seen:
-                found += self._doubts.get(waiting.alert, ())
-                seen.add(waiting.alert)
-            found.append(waiting)
-        return found
+        return self._books.open
 
     @property
     def told(self) -> dict[Alert, Told]:
         """Return what the notifier knows."""
-        return dict(self._told)
+        return dict(self._books.told)
 
     def follow(self, manner: Manner, habits: Mapping[str, Habit]) -> None:
         """Go by another manner, and by other habits."""
@@ -133,33 +110,30 @@ class Errands:
         self._manner = manner
         self._reminders.follow(manner, habits)
         self._arrange()
-        self._unpark(list(self._parked))
-        self._blocked = None
+        self._version = None  # all that is held back is looked at
 
     def knows_of(self, alert: Alert) -> bool:
         """Say whether the notifier knows of *alert*, or may before it hears what comes now."""
         if self._manner.every:
             return False
-        told = self._told.get(alert)
-        return self._busy(alert) or (told is not None and told.level is not None)
+        return self._books.busy(alert) or self._books.known(alert).level is not None
 
     def add(self, waiting: Waiting) -> None:
         """Add what has just happened."""
-        if len(self._queue) >= WAITING:
-            self._bury(next(iter(self._queue)), TOO_MANY)
-        alert, told = waiting.alert, self._told.get(waiting.alert, Told())
-        if waiting.instead and waiting.transition.severity is None and told.level is None:
+        books, alert = self._books, waiting.alert
+        if len(books.queue) >= WAITING:
+            self.given_up += 1
+            books.bury(next(iter(books.queue)), TOO_MANY)
+        told, transition = books.known(alert), waiting.transition
+        if waiting.instead and transition.severity is None and told.level is None:
             # the other never heard the end: here it is heard at least that there was something
-            self._told[alert] = told._replace(missed=waiting.transition.episode)
-            self._unkept.add(alert)
-        self._queue[waiting] = None
-        self._alerts[alert] += 1
+            books.miss(alert, told._replace(missed=transition.episode))
+        books.add(waiting)
         self._blocked = None
 
     def adopt(self, told: Mapping[Alert, Told], waiting: Iterable[Waiting]) -> None:
         """Take on what another process has left, unless something is known of the alert since."""
-        known = self._told.keys() | self._alerts.keys() | self._parked.keys()
-        self._told = {alert: told[alert] for alert in told.keys() - known} | self._told
+        known = self._books.adopt(told)
         for one in waiting:
             if self._manner.every or one.alert not in known:
                 self.add(one)
@@ -173,10 +147,9 @@ class Errands:
         The errand stays until it is ``done``.
         """
         self._blocked = None
-        if self._manner.every:
-            self._version = self._desk.version
-            return self._next_of_every(now)
         self._look_around(now)
+        if self._manner.every:
+            return self._next_of_every(now)
         first = self._first(now)
         if first is None:
             self._batch_since, self._throttled = None, False
@@ -185,41 +158,42 @@ class Errands:
             errand = self._admitted(items, now) if items else None
             if errand is not None:
                 return errand
-        item = self._reminders.refresh(now, self._told)
+        item = self._reminders.refresh(now, self._books.told)
         return None if item is None else Errand((item,))
 
     def deadline(self, now: int) -> int | None:
         """Return when ``next`` may have something though nothing is added; None: never."""
-        found = [self._reminders.deadline(), self._look_at, self._blocked]
-        if (self._blocked is None and self._queue) or self._version != self._desk.version:
+        books = self._books
+        found = [books.look_at, self._blocked]
+        if not self._manner.every:
+            found.append(self._reminders.deadline())
+        if (self._blocked is None and books.queue) or self._version != self._desk.version:
             found.append(now)
         return min((at for at in found if at is not None), default=None)
 
     def _look_around(self, now: int) -> None:
         """Look what is held back no more, and what is too soon no more."""
-        version = self._desk.version
+        books, version = self._books, self._desk.version
         if version != self._version:
             self._version = version
             self._arrange()
-            self._unpark(list(self._parked), now)
-        elif self._look_at is not None and self._look_at <= now:
-            over = [
-                alert
-                for alert, parked in self._parked.items()
-                if parked.until is not None and parked.until <= now
-            ]
-            self._unpark(over, now)
+            books.release(now, everything=True)
+        elif books.look_at is not None and books.look_at <= now:
+            books.release(now)
         self._reminders.look(now)
         for alert in self._reminders.cooled(now):
-            self._learn(alert, self._told[alert]._replace(cleared=None))
-            self._deeds.append(Settled((), (alert, self._told.get(alert, Told()))))
+            books.learn(alert, books.known(alert)._replace(cleared=None))
+            self._reminders.learn(alert, books.told.get(alert))
 
     def _first(self, now: int) -> Item | None:
-        while self._queue:
-            item = self._judge(next(iter(self._queue)), now)
+        while self._books.queue:
+            item = self._judge(next(iter(self._books.queue)), now)
             if item is not None:
                 return item
-        return next(self._reminders.repeats(now, self._told, self._busy), None)
+        return next(self._repeats(now), None)
+
+    def _repeats(self, now: int) -> Iterator[Item]:
+        return self._reminders.repeats(now, self._books.told, self._books.busy)
 
     def _due(self, first: Item, now: int) -> list[Item]:
         """Return what goes into the next message; nothing while it waits for more."""
@@ -251,8 +225,9 @@ class Errands:
     def _all(self, now: int) -> list[Item]:
         """Return all there is to tell, one item for each alert."""
         self._condense(now)
-        found = [item for waiting in list(self._queue) if (item := self._judge(waiting, now))]
-        return [*found, *self._reminders.repeats(now, self._told, self._busy)]
+        waiting = list(self._books.queue)
+        found = [item for one in waiting if (item := self._judge(one, now)) is not None]
+        return [*found, *self._repeats(now)]
 
     def _admitted(self, items: list[Item], now: int) -> Errand | None:
         """Return these items as a message, or what of all the rate allows now."""
@@ -274,8 +249,9 @@ class Errands:
     def _judge(self, waiting: Waiting, now: int) -> Item | None:
         """Return what to say of *waiting*; if that is nothing, or not now, it leaves the queue."""
         alert, transition = waiting.alert, waiting.transition
-        self._overtake(waiting)
-        want, known = self._wanted(waiting), self._told.get(alert, Told())
+        books = self._books
+        books.overtake(waiting)
+        want, known = self._wanted(waiting), books.known(alert)
         kind: Kind | None = None
         told = known
         for told in self._possible(alert):
@@ -283,7 +259,8 @@ class Errands:
             if kind is not None:
                 break
         if kind is None:
-            self._pass_over(waiting)
+            books.pass_over(waiting)
+            self._reminders.arrange(alert, books.told.get(alert))
             return None
         if kind == "flapping":
             want = want or told.level
@@ -292,11 +269,11 @@ class Errands:
             if hold.quiet and self._manner.quiet_summary:
                 waiting.digest = True
                 self._miss(waiting, now)
-            self._park(waiting, hold.until)
+            books.park(waiting, hold.until)
             return None
         too_soon = cooling(known, want, now, self._reminders.habit(alert).cooldown)
         if kind in {"raised", "flapping"} and too_soon is not None:
-            self._park(waiting, too_soon)
+            books.park(waiting, too_soon)
             return None
         severity = want if want is not None else told.level
         item = Item(waiting, kind, severity, heard(known, kind, transition.episode, want, now))
@@ -306,12 +283,12 @@ class Errands:
         return item
 
     def _next_of_every(self, now: int) -> Errand | None:
-        while self._queue:
-            waiting = next(iter(self._queue))
+        books = self._books
+        while books.queue:
+            waiting = next(iter(books.queue))
             if waiting.transition.event != "cleared" or self._manner.clears:
                 break
-            self._drop(waiting)
-            self._spend([waiting], waiting.alert)
+            books.pass_over(waiting)
         else:
             self._batch_since = None
             return None
@@ -325,7 +302,7 @@ class Errands:
         errand = Errand(
             tuple(
                 Item(one, one.transition.event, one.transition.severity, Told())
-                for one, _ in zip(self._queue, range(together), strict=False)
+                for one, _ in zip(books.queue, range(together), strict=False)
                 if one.transition.event != "cleared" or self._manner.clears
             )
         )
@@ -348,15 +325,10 @@ class Errands:
     def give_up(self, errand: Errand, error: str) -> None:
         """Take note that *errand* is never told; what the notifier knows stays as it was."""
         for item in errand.items:
-            self._bury(item.waiting, error)
             alert = item.waiting.alert
-            self._spend(self._doubts.pop(alert, []), alert)
-            told = self._told.get(alert)
-            if told is not None and told.missed is not None:
-                self._learn(alert, told._replace(missed=None))
-                self._deeds.append(Settled((), (alert, told._replace(missed=None))))
-            else:
-                self._reminders.learn(alert, told)
+            self.given_up += 1
+            self._books.give_up(item.waiting, error)
+            self._reminders.learn(alert, self._books.told.get(alert))
 
     def failed(self, now: int, last: Errand | None = None) -> None:
         """Take note that a delivery failed: keep the newest of each alert, and what it missed.
@@ -367,34 +339,23 @@ class Errands:
         """
         if self._manner.every:
             return
-        for waiting in self._queue:
+        for waiting in self._books.queue:
             self._miss(waiting, now)
         self._condense(now)
+        queue = self._books.queue
         moved = set() if last is None else {item.waiting.alert for item in last.items}
-        for waiting in [one for one in self._queue if one.alert in moved]:
-            self._queue.move_to_end(waiting)
+        for waiting in [one for one in queue if one.alert in moved]:
+            queue.move_to_end(waiting)
 
     def deeds(self) -> list[Deed]:
         """Hand out what the store is to keep of all this, in this order."""
-        deeds, self._deeds = self._deeds, []
-        if self._spent:
-            deeds.append(Settled(tuple(self._spent)))
-            self._spent = []
-        return deeds
+        return self._books.deeds()
 
     def kept(self, rows: Iterable[int]) -> None:
         """Take note that all is in the store anew: what is open, each in its row."""
-        for waiting, row in zip(self.open, rows, strict=True):
-            waiting.row = row
-        self._unkept.clear()
-        self._spent.clear()
-        self._deeds = [deed for deed in self._deeds if isinstance(deed, Buried)]
+        self._books.kept(rows)
 
-    # -- the books ---------------------------------------------------------------------
-
-    def _busy(self, alert: Alert) -> bool:
-        """Say whether something waits that is about it."""
-        return alert in self._alerts or alert in self._parked
+    # -- what it comes to --------------------------------------------------------------
 
     def _wanted(self, waiting: Waiting) -> Severity | None:
         transition = waiting.transition
@@ -404,57 +365,42 @@ class Errands:
 
     def _possible(self, alert: Alert) -> list[Told]:
         """Return what the notifier knows of *alert*, and what it knows if doubts arrived."""
-        told = self._told.get(alert, Told())
+        told = self._books.known(alert)
         return [
             told,
             *(
                 Told(doubt.transition.episode, self._wanted(doubt), told.missed)
-                for doubt in reversed(self._doubts.get(alert, []))
+                for doubt in self._books.doubts(alert)
             ),
         ]
 
     def _finish(self, item: Item, now: int) -> None:
         """Let go of what was told, or need not be, and know what it says."""
-        waiting = item.waiting
-        alert = waiting.alert
-        if not item.counts:
-            self._reminders.learn(alert, self._told.get(alert), now)
+        books, alert = self._books, item.waiting.alert
+        if item.counts and self._manner.every:
+            books.settle(item.waiting, None)
             return
-        self._drop(waiting)
-        if self._manner.every:
-            self._deeds.append(Settled(_rows([waiting])))
-            return
-        level, episode = item.told.level, item.transition.episode
-        known = self._told.get(alert, Told())
-        told = heard(known, item.kind, episode, level, now)
-        if level is not None and self._reminders.matters(alert):
-            told = told._replace(last=item.transition)
-        if level is None and not self._reminders.habit(alert).cooldown:
-            told = Told(told.episode)
-        self._learn(alert, told, now)
-        doubts = self._doubts.pop(alert, ())
-        self._deeds.append(Settled(_rows([waiting, *doubts]), (alert, told)))
+        if item.counts:
+            level, episode = item.told.level, item.transition.episode
+            told = heard(books.known(alert), item.kind, episode, level, now)
+            if level is not None and self._reminders.matters(alert):
+                told = told._replace(last=item.transition)
+            if level is None and not self._reminders.habit(alert).cooldown:
+                told = Told(told.episode)
+            books.settle(item.waiting, told)
+        self._reminders.learn(alert, books.told.get(alert), now)
 
     def _condense(self, now: int) -> None:
-        """Keep the newest of each alert in the queue."""
-        newest: dict[Alert, Waiting] = {}
-        older: dict[Alert, list[Waiting]] = {}
-        for waiting in self._queue:
-            alert = waiting.alert
-            if alert in newest:
-                older.setdefault(alert, []).append(newest.pop(alert))
-            newest[alert] = waiting
-        self._queue = OrderedDict.fromkeys(newest.values())
-        self._alerts = Counter(newest.keys())
-        for alert, overtaken in older.items():
+        """Keep the newest of each alert in the queue, and what it missed."""
+        for alert, overtaken in self._books.condense().items():
             for one in overtaken:
                 self._miss(one, now)
-            self._set_aside(alert, overtaken)
+            self._books.set_aside(alert, overtaken)
 
     def _miss(self, waiting: Waiting, now: int) -> None:
         """Remember an episode that was not told, unless it is held back from people anyway."""
         alert, want = waiting.alert, self._wanted(waiting)
-        told = self._told.get(alert, Told())
+        told = self._books.known(alert)
         missed = unreachable(told, waiting.transition.episode, want)
         if missed is told or waiting.transition.flapping:
             return
@@ -462,86 +408,8 @@ class Errands:
         if hold is not None and not (hold.quiet and self._manner.quiet_summary):
             return
         if cooling(told, want, now, self._reminders.habit(alert).cooldown) is None:
-            self._told[alert] = missed
-            self._unkept.add(alert)
-
-    def _park(self, waiting: Waiting, until: int | None) -> None:
-        self._drop(waiting)
-        self._parked[waiting.alert] = Parked(waiting, until)
-        self._plan()
-
-    def _unpark(self, alerts: Iterable[Alert], now: int | None = None) -> None:
-        """Look again at what was held back, before all else."""
-        for alert in reversed([*alerts]):
-            waiting = self._parked.pop(alert).waiting
-            if now is not None:
-                waiting.since = now
-            self._queue[waiting] = None
-            self._queue.move_to_end(waiting, last=False)
-            self._alerts[alert] += 1
-        self._plan()
-
-    def _plan(self) -> None:
-        found = (parked.until for parked in self._parked.values())
-        self._look_at = min((until for until in found if until is not None), default=None)
-
-    def _overtake(self, waiting: Waiting) -> None:
-        """Let go of what was parked of the same alert: *waiting* is newer."""
-        parked = self._parked.pop(waiting.alert, None)
-        if parked is not None:
-            waiting.digest = waiting.digest or parked.waiting.digest
-            self._set_aside(waiting.alert, [parked.waiting])
-            self._plan()
-
-    def _set_aside(self, alert: Alert, overtaken: list[Waiting]) -> None:
-        doubts = [one for one in overtaken if one.unsure]
-        if doubts:
-            self._doubts.setdefault(alert, []).extend(doubts)
-        self._spend([one for one in overtaken if not one.unsure], alert)
-
-    def _pass_over(self, waiting: Waiting) -> None:
-        """Let go of what is known already."""
-        alert = waiting.alert
-        self._drop(waiting)
-        self._spend([waiting, *self._doubts.pop(alert, ())], alert)
-        self._reminders.arrange(alert, self._told.get(alert))
-
-    def _spend(self, superfluous: list[Waiting], alert: Alert) -> None:
-        """Let go of rows; what they would say of the past after a restart goes into told."""
-        if not superfluous:
-            return
-        rows = _rows(superfluous)
-        if alert in self._unkept:
-            self._unkept.discard(alert)
-            self._deeds.append(Settled(rows, (alert, self._told[alert])))
-        else:
-            self._spent += rows
-
-    def _learn(self, alert: Alert, told: Told, now: int | None = None) -> None:
-        self._unkept.discard(alert)
-        if (told.level, told.missed, told.cleared) == (None, None, None):
-            self._told.pop(alert, None)  # what is well and known needs no memory
-        else:
-            self._told[alert] = told
-        self._reminders.learn(alert, self._told.get(alert), now)
+            self._books.miss(alert, missed)
 
     def _arrange(self) -> None:
-        for alert, told in self._told.items():
+        for alert, told in self._books.told.items():
             self._reminders.arrange(alert, told)
-
-    def _bury(self, waiting: Waiting, error: str) -> None:
-        self._drop(waiting)
-        self.given_up += 1
-        self._deeds.append(Buried(waiting, error))
-
-    def _drop(self, waiting: Waiting) -> None:
-        if waiting not in self._queue:
-            return
-        del self._queue[waiting]
-        self._alerts[waiting.alert] -= 1
-        if not self._alerts[waiting.alert]:
-            del self._alerts[waiting.alert]
-
-
-def _rows(waiting: Iterable[Waiting]) -> tuple[int, ...]:
-    return tuple(one.row for one in waiting if one.row != NOWHERE)
