@@ -360,14 +360,19 @@ class Alert(Alarm):
         self.window_at = at
         self.mark()
         told = [] if self.suspended is not None else [*self.turn(at)]
-        return [*told, *self._settle(at, "rule_changed", None)]
+        told += self._settle(at, "rule_changed", None)
+        if self.flapping and self._flaps is None:  # nobody asks for that any more
+            told.append(self._change_pace(at, "steady"))
+        return told
 
     def end(self, at: int, reason: str) -> Sequence[Transition]:
         """Switch everything off."""
-        self.flapping, self._flaps = False, None  # that it is over must be heard
+        flapped, self.flapping, self._flaps = self.flapping, False, None
         for latch in self.latches:
             latch.set(State.OFF, at)
-        return self._settle(at, reason, None)
+        told = self._settle(at, reason, None)
+        # that it is over must be heard, also by those who know that it flaps and not that it is ok
+        return [self._change_pace(at, "steady")] if flapped and not told else told
 
     # -- how it is judged --------------------------------------------------------------
 
@@ -503,9 +508,11 @@ class Alert(Alarm):
             self._go_by(saved["regime"], 0)
             self.turns_at = saved["turns_at"]
             self.suspended = saved["suspended"]
-        if self._flaps is not None and saved.get("flaps") is not None:
-            self._flaps.load(saved["flaps"])
-            self.flapping = self._flaps.on
+        if saved.get("flaps") is not None:
+            self.flapping = saved["flaps"][0]
+            if self._flaps is not None:
+                self._flaps.load(saved["flaps"])
+                self.flapping = self._flaps.on
         for latch in self.latches:
             if latch.limit.severity in saved["latches"]:
                 state, since = saved["latches"][latch.limit.severity]

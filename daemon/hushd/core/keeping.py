@@ -19,7 +19,7 @@ from hushd.core.roster import Roster, Told, in_order
 from hushd.core.rules import Rules
 from hushd.core.series import Series, delay
 from hushd.core.shards import Changes
-from hushd.core.transitions import Transition
+from hushd.core.transitions import Event, Transition
 from hushd.core.windows import labels_from
 
 VERSION = 2  # of all that is kept
@@ -163,11 +163,14 @@ class Keeper(Roster):
             self._look_at_hours()
         for number in rows.keys() - kept:
             self._gone.append(number)
-            if (saved := rows[number])["level"] is not None:
+            saved = rows[number]
+            on, flapped = saved["level"] is not None, (saved.get("flaps") or [False])[0]
+            if on or flapped:
                 labels = labels_from(saved["labels"])
                 gone = Alarm(saved["rule"], labels, About.load(saved["about"]), 0)
                 gone.load(saved)
-                self._owed.append(gone.change(now, None, "rule_removed"))
+                event: Event = "cleared" if on else "steady"
+                self._owed.append(gone.change(now, None, "rule_removed", event=event))
         for series in self._series.values():
             self._teach(series)
         told: Told = []
