@@ -128,6 +128,8 @@ class Courier:
         self._arrive(at)
         self.mutes.clear()
         self.desk.announce(self.mutes, self.acks)
+        if not self.up:
+            self.errands.failed(self.now)
         return self.wait(at)
 
     def mind(self, at: float, episode: int = 1, room: str = "101") -> "Courier":

@@ -109,15 +109,27 @@ class Backlog:
         if until is not None:
             self.look_at = until if self.look_at is None else min(self.look_at, until)
 
-    def release(self, now: int, *, everything: bool = False) -> None:
-        """Put what is held back no more before all else; it counts as new."""
+    def release(self, now: int, *, everything: bool = False, each: bool = False) -> None:
+        """Put what is held back no more before all else; it counts as new.
+
+        Args:
+            now: The time.
+            everything: Whether all of it is looked at anew.
+            each: Whether it is told though there was something newer of the same alert before
+                it was held back no more.
+        """
         over = [
             alert
             for alert, parked in self.parked.items()
             if everything or (parked.until is not None and parked.until <= now)
         ]
         for alert in reversed(over):
-            waiting = self.parked.pop(alert).waiting
+            waiting, until = self.parked.pop(alert)
+            if alert in self._queued and not each:
+                newer = next(one for one in self.queue if one.alert == alert)
+                if until is None or newer.since < until:
+                    self.set_aside(alert, [waiting])
+                    continue
             waiting.since = now
             self.add(waiting)
             self.queue.move_to_end(waiting, last=False)

@@ -147,7 +147,7 @@ class Errands:
         The errand stays until it is ``done``.
         """
         self._blocked = None
-        self._look_around(now)
+        self.look(now)
         if self._manner.every:
             return self._next_of_every(now)
         first = self._first(now)
@@ -171,13 +171,16 @@ class Errands:
             found.append(now)
         return min((at for at in found if at is not None), default=None)
 
-    def _look_around(self, now: int) -> None:
-        """Look what is held back no more, and what is too soon no more."""
+    def look(self, now: int) -> None:
+        """Look what is held back no more, and what is too soon no more.
+
+        Best as soon as the desk has changed: what then is news may be none when it can be told.
+        """
         books, version = self._books, self._desk.version
         if version != self._version:
             self._version = version
             self._arrange()
-            books.release(now, everything=True)
+            books.release(now, everything=True, each=self._manner.every)
         elif books.look_at is not None and books.look_at <= now:
             books.release(now)
         self._reminders.look(now)
@@ -275,6 +278,8 @@ class Errands:
         if kind in {"raised", "flapping"} and too_soon is not None:
             books.park(waiting, too_soon)
             return None
+        if kind == "cleared" and not self._manner.clears and known.missed is not None:
+            kind = "missed"  # of that one it is told at least that it was
         severity = want if want is not None else told.level
         item = Item(waiting, kind, severity, heard(known, kind, transition.episode, want, now))
         if kind == "cleared" and not self._manner.clears:
@@ -339,6 +344,7 @@ class Errands:
         """
         if self._manner.every:
             return
+        self.look(now)
         for waiting in self._books.queue:
             self._miss(waiting, now)
         self._condense(now)

@@ -132,6 +132,7 @@ class Worker:
     def wake(self) -> None:
         """Look what is held back no more."""
         with self._changed:
+            self._errands.look(self._clock())
             self._changed.notify_all()
 
     def change(
