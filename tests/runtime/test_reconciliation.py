@@ -83,6 +83,12 @@ def test_what_a_silence_has_held_back_is_not_late_nor_old():
     assert story.messages[0].waiting.since == 100 * SECOND
 
 
+@pytest.mark.parametrize(("over", "said"), [(50, []), (100, []), (150, [(200, "missed", None)])])
+def test_what_outlasts_a_silence_while_nobody_can_be_told_was_missed(over, said):
+    story = Courier().mute(0, 100).happen(10, "warning").be(20, up=False).happen(over, None)
+    assert story.be(200, up=True).said == said
+
+
 def test_a_silence_outlives_the_process():
     story = Courier().mute(0, 100).happen(10, "warning").restart(50).wait(200)
     assert story.said == [(100, "raised", "warning")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from courier import SECOND, Courier
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hushd.core.reconcile import Habit
@@ -250,8 +250,12 @@ modes = st.one_of(
 repeats = st.sampled_from([(), (15,), (15, 30, 60)])
 
 
+ALL_AT_ONCE = [Step(1, "info", "level"), Step(1, None, "level"), Step(10, "info", "level")]
+
+
 @settings(max_examples=200, deadline=None)
 @given(modes, repeats, st.sampled_from([*LEAST]))
+@example(([*ALL_AT_ONCE, Step(50, None, "level")], 60), (), "mail")  # well as it may be told
 def test_it_agrees_with_a_small_model(mode, repeat, name):
     story, cooldown = mode
     assert ours(story, cooldown, repeat, name) == expected(

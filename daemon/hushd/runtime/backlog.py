@@ -127,7 +127,7 @@ class Backlog:
             waiting, until = self.parked.pop(alert)
             if alert in self._queued and not each:
                 newer = next(one for one in self.queue if one.alert == alert)
-                if until is None or newer.since < until:
+                if until is None or newer.since <= until:
                     self.set_aside(alert, [waiting])
                     continue
             waiting.since = now
@@ -140,7 +140,6 @@ class Backlog:
         """Let go of what was parked of the same alert: *waiting* is newer."""
         parked = self.parked.pop(waiting.alert, None)
         if parked is not None:
-            waiting.digest = waiting.digest or parked.waiting.digest
             self.set_aside(waiting.alert, [parked.waiting])
 
     def set_aside(self, alert: Alert, overtaken: list[Waiting]) -> None:
