@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from hushd.cli import COMMANDS, main
+from hushd.cli import main, parser
 
-NAMES = [module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS]
+NAMES = sorted(next(action.choices for action in parser()._actions if action.choices))
 
 
 def test_version(hushd):
