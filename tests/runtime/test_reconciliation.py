@@ -403,7 +403,7 @@ def test_a_batch_waits_for_more_and_tells_all_in_one_message():
 
 def test_a_batch_does_not_wait_when_the_process_ends():
     story = Courier(manner=Manner(batch=30 * SECOND)).happen(0, "warning")
-    story.errands.hurry = True
+    story.errands.hurry()
     assert story.wait(1).kinds == ["raised"]
 
 

@@ -20,9 +20,9 @@ from hushd.core.reconcile import (
 )
 from hushd.core.rules import Manner, Severity
 from hushd.runtime.backlog import Backlog
-from hushd.runtime.buckets import Bucket
 from hushd.runtime.deeds import Buried, Deed, Errand, Item, Settled, Waiting
 from hushd.runtime.desk import Desk
+from hushd.runtime.pacing import Pace
 from hushd.runtime.reminders import Reminders
 from hushd.runtime.store import Alert
 
@@ -63,17 +63,13 @@ class Errands:
         desk: Desk | None = None,
     ) -> None:
         self.given_up = 0
-        self.hurry = False  # it is about to end: nothing waits for more to come
         self._notifier = notifier
         self._manner = manner
         self._desk = Desk() if desk is None else desk
         self._reminders = Reminders(manner, habits or {}, self._desk)
-        self._bucket = Bucket(manner.rate)
+        self._pace = Pace(manner)
         self._books = Backlog(told)
         self._version: int | None = self._desk.version
-        self._blocked: int | None = None  # until when the queue has to wait as a whole
-        self._batch_since: int | None = None
-        self._throttled = False  # there was more to tell than the rate allows
         self._reminders.inherit(told)
         self._arrange()
         for one in waiting:
@@ -105,12 +101,15 @@ class Errands:
 
     def follow(self, manner: Manner, habits: Mapping[str, Habit]) -> None:
         """Go by another manner, and by other habits."""
-        if manner.rate != self._manner.rate:
-            self._bucket = Bucket(manner.rate)
         self._manner = manner
+        self._pace.follow(manner)
         self._reminders.follow(manner, habits)
         self._arrange()
         self._version = None  # all that is held back is looked at
+
+    def hurry(self, *, hurry: bool = True) -> None:
+        """Let nothing wait for more to come: the end is near, or it is not after all."""
+        self._pace.hurry = hurry
 
     def knows_of(self, alert: Alert) -> bool:
         """Say whether the notifier knows of *alert*, or may before it hears what comes now."""
@@ -129,7 +128,7 @@ class Errands:
             # the other never heard the end: here it is heard at least that there was something
             books.miss(alert, told._replace(missed=transition.episode))
         books.add(waiting)
-        self._blocked = None
+        self._pace.blocked = None
 
     def adopt(self, told: Mapping[Alert, Told], waiting: Iterable[Waiting]) -> None:
         """Take on what another process has left, unless something is known of the alert since."""
@@ -146,28 +145,25 @@ class Errands:
 
         The errand stays until it is ``done``.
         """
-        self._blocked = None
+        self._pace.blocked = None
         self.look(now)
         if self._manner.every:
             return self._next_of_every(now)
         first = self._first(now)
         if first is None:
-            self._batch_since, self._throttled = None, False
-        else:
-            items = self._due(first, now)
-            errand = self._admitted(items, now) if items else None
-            if errand is not None:
-                return errand
+            self._pace.rest()
+        elif not self._pace.gathers(now) and (errand := self._allowed(first, now)) is not None:
+            return errand
         item = self._reminders.refresh(now, self._books.told)
         return None if item is None else Errand((item,))
 
     def deadline(self, now: int) -> int | None:
         """Return when ``next`` may have something though nothing is added; None: never."""
-        books = self._books
-        found = [books.look_at, self._blocked]
+        books, blocked = self._books, self._pace.blocked
+        found = [books.look_at, blocked]
         if not self._manner.every:
             found.append(self._reminders.deadline())
-        if (self._blocked is None and books.queue) or self._version != self._desk.version:
+        if (blocked is None and books.queue) or self._version != self._desk.version:
             found.append(now)
         return min((at for at in found if at is not None), default=None)
 
@@ -198,32 +194,23 @@ class Errands:
     def _repeats(self, now: int) -> Iterator[Item]:
         return self._reminders.repeats(now, self._books.told, self._books.busy)
 
-    def _due(self, first: Item, now: int) -> list[Item]:
-        """Return what goes into the next message; nothing while it waits for more."""
-        if not self._joins:
-            return [first]
-        if self._manner.batch and self._gathers(now):
-            return []
-        if self._manner.batch or self._throttled:
-            return self._all(now)
-        if first.waiting.digest:
-            return [item for item in self._all(now) if item.waiting.digest]
-        return [first]
-
-    @property
-    def _joins(self) -> bool:
-        """Say whether one message may tell of several alerts: a machine takes each by itself."""
-        return not self._manner.refresh
-
-    def _gathers(self, now: int) -> bool:
-        """Say whether a message waits for more to go into it."""
-        if self._batch_since is None:
-            self._batch_since = now
-        ends = self._batch_since + self._manner.batch
-        if self.hurry or ends <= now:
-            return False
-        self._blocked = ends
-        return True
+    def _allowed(self, first: Item, now: int) -> Errand | None:
+        """Return the next message, in which *first* is, as far as the rate allows it."""
+        items = [first]
+        if self._pace.merges:
+            items = self._all(now)
+        elif first.waiting.digest and self._pace.joins:
+            items = [item for item in self._all(now) if item.waiting.digest]
+        if not items:
+            return None
+        errand = Errand(tuple(items))
+        if self._pace.allows(errand, now):
+            return errand
+        self._pace.throttled = True
+        items = self._all(now)
+        joined = [items] if self._pace.joins and items else [[item] for item in items]
+        errands = (Errand(tuple(together)) for together in joined)
+        return next((errand for errand in errands if self._pace.allows(errand, now)), None)
 
     def _all(self, now: int) -> list[Item]:
         """Return all there is to tell, one item for each alert."""
@@ -231,23 +218,6 @@ class Errands:
         waiting = list(self._books.queue)
         found = [item for one in waiting if (item := self._judge(one, now)) is not None]
         return [*found, *self._repeats(now)]
-
-    def _admitted(self, items: list[Item], now: int) -> Errand | None:
-        """Return these items as a message, or what of all the rate allows now."""
-        errand = Errand(tuple(items))
-        if self._bucket.ready(now, critical=errand.critical) <= now:
-            return errand
-        self._throttled = True
-        items = self._all(now)
-        candidates = [Errand((item,)) for item in items]
-        if self._joins and items:
-            candidates = [Errand(tuple(items))]
-        for errand in candidates:
-            ready = self._bucket.ready(now, critical=errand.critical)
-            if ready <= now:
-                return errand
-            self._blocked = min(ready, self._blocked or ready)
-        return None
 
     def _judge(self, waiting: Waiting, now: int) -> Item | None:
         """Return what to say of *waiting*; if that is nothing, or not now, it leaves the queue."""
@@ -295,13 +265,13 @@ class Errands:
                 break
             books.pass_over(waiting)
         else:
-            self._batch_since = None
+            self._pace.rest()
             return None
         hold = self._desk.quiet(self._manner, waiting.transition.severity, now)
         if hold is not None:
-            self._blocked = now + SELDOM if hold.until is None else hold.until
+            self._pace.blocked = now + SELDOM if hold.until is None else hold.until
             return None
-        if self._manner.batch and self._gathers(now):
+        if self._pace.gathers(now):
             return None
         together = TOGETHER if self._manner.batch else 1
         errand = Errand(
@@ -311,19 +281,13 @@ class Errands:
                 if one.transition.event != "cleared" or self._manner.clears
             )
         )
-        ready = self._bucket.ready(now, critical=errand.critical)
-        if ready <= now:
-            return errand
-        self._blocked = ready
-        return None
+        return errand if self._pace.allows(errand, now) else None
 
     # -- what came of it ---------------------------------------------------------------
 
     def done(self, errand: Errand, now: int) -> None:
         """Take note that *errand* was told."""
-        if errand.first.counts:
-            self._bucket.take(now, critical=errand.critical)
-            self._batch_since = None
+        self._pace.told(errand, now)
         for item in errand.items:
             self._finish(item, now)
 

@@ -237,13 +237,15 @@ class Worker:
     def close(self) -> None:
         """Ask the thread to end once it has told what it can."""
         with self._changed:
-            self._closing = self._errands.hurry = True
+            self._closing = True
+            self._errands.hurry()
             self._changed.notify_all()
 
     def reopen(self) -> None:
         """Go on after all; a thread that is ending just now is replaced by ``watch``."""
         with self._changed:
-            self._closing = self._errands.hurry = False
+            self._closing = False
+            self._errands.hurry(hurry=False)
             if not self._thread.is_alive():
                 self._generation += 1
                 self._thread = self._start()
