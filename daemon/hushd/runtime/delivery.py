@@ -17,9 +17,10 @@ from hushd.runtime.deeds import Waiting
 from hushd.runtime.desk import Desk
 from hushd.runtime.logs import Log
 from hushd.runtime.notes import Current
+from hushd.runtime.steady import Steady
 from hushd.runtime.store import Alert, Letter, Store
 from hushd.runtime.ways import Patience, Way
-from hushd.runtime.worker import Steady, Worker
+from hushd.runtime.worker import Worker
 from hushd.runtime.writer import Writer
 
 __all__ = ["Delivery", "Patience", "Way"]

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hushd.core.readings import SECOND
-from hushd.core.reconcile import Habit, Told
+from hushd.core.reconcile import Habit
 from hushd.core.transitions import Transition
 from hushd.plugin.records import Context, Note, Notifier, RefusedError
-from hushd.runtime import joining
+from hushd.runtime import heritage, joining
 from hushd.runtime.desk import Desk
 from hushd.runtime.errands import Buried, Deed, Errand, Errands, Item, Settled, Waiting
 from hushd.runtime.fortune import DEFINITE, Fortune
 from hushd.runtime.logs import Log
 from hushd.runtime.notes import Current
+from hushd.runtime.steady import Steady
 from hushd.runtime.store import NOWHERE, Alert, Owed, Store
 from hushd.runtime.veil import spoken
 from hushd.runtime.ways import Patience, Way
@@ -27,26 +28,7 @@ from hushd.runtime.writer import Writer
 LONGEST = 3600.0  # seconds to wait at once, whatever is due
 
 
-class Steady:
-    """Time that goes on evenly: what the wall clock showed when it began, and what passed since.
-
-    Reminders and cooldowns last as long as they are to, however the wall clock is set, and still
-    are understood by the next process.
-    """
-
-    def __init__(self) -> None:
-        self._began = time.time_ns() - round(time.monotonic() * SECOND)
-
-    def __call__(self) -> int:
-        """Return the time, in ns."""
-        return self._began + round(time.monotonic() * SECOND)
-
-    def ahead(self) -> int:
-        """Return how far the wall clock is ahead of it."""
-        return time.time_ns() - self()
-
-
-#: Hands what is given up to the notifier of that name; its arguments are that of `Worker.add`.
+#: Hands what is given up to the notifier of that name; it waits there from then on.
 HandOn = Callable[[str, Waiting], None]
 
 
@@ -95,8 +77,8 @@ class Worker:
         self._current_of = current
         self._errands = Errands(
             way.name,
-            self._recalled(),
-            self._inherited(),
+            heritage.told(store, way.name, clock()),
+            heritage.waiting(store, way.name, clock()),
             manner=way.how,
             habits=habits,
             desk=desk,
@@ -166,12 +148,16 @@ class Worker:
         """
         with self._changed:
             if adopt:
-                self._errands.adopt(self._recalled(), self._inherited())
+                now = self._clock()
+                self._errands.adopt(
+                    heritage.told(self._store, self.name, now),
+                    heritage.waiting(self._store, self.name, now),
+                )
                 self._changed.notify_all()
             letters = [
                 Owed(
                     waiting.transition,
-                    self._by_the_wall(waiting.since),
+                    self._clock.on_the_wall(waiting.since),
                     waiting.unsure or waiting in self._current,
                     waiting.instead,
                 )
@@ -313,7 +299,7 @@ class Worker:
         wall, late = time.time_ns(), None
         age = self._clock() - waiting.since
         if age >= self._patience.late * SECOND and not self._way.how.every:  # as evidence is told
-            late = (self._by_the_wall(waiting.since), wall)
+            late = (self._clock.on_the_wall(waiting.since), wall)
         current = self._current_of(waiting.alert)
         return joining.part(item, self.name, self._writer, now=wall, current=current, late=late)
 
@@ -495,34 +481,3 @@ class Worker:
             notifier.close()
         except BaseException as exc:  # noqa: BLE001  it is the plugin's, be it SystemExit
             self._log.warning("notifier.failed", notifier=self.name, error=self._veiled(exc))
-
-    # -- what the store knows ----------------------------------------------------------
-
-    def _recalled(self) -> dict[Alert, Told]:
-        """Return what was told before the process started; the clock may have been ahead then."""
-        now = self._clock()
-        return {
-            alert: told._replace(
-                at=min(told.at, now),
-                cleared=None if told.cleared is None else min(told.cleared, now),
-            )
-            for alert, told in self._store.told(self.name).items()
-        }
-
-    def _inherited(self) -> list[Waiting]:
-        """Return what waited before the process started; its age is by the wall."""
-        now, wall = self._clock(), time.time_ns()
-        return [
-            Waiting(
-                untold.transition,
-                now - max(0, wall - untold.since),
-                untold.row,
-                untold.unsure,
-                untold.instead,
-            )
-            for untold in self._store.untold(self.name)
-        ]
-
-    def _by_the_wall(self, since: int) -> int:
-        """Return what the wall clock, as it is set now, would have shown then."""
-        return since + self._clock.ahead()
