@@ -4,7 +4,7 @@ import argparse
 import io
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,12 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--socket", type=Path, metavar="PATH", help="the daemon that listens there")
 
 
-def read_config(path: Path, *, for_run: bool) -> "Config | None":
+def read_config(path: Path, *, for_run: bool, changes: Sequence[str] = ()) -> "Config | None":
     """Return the configuration, or None after every problem in it was printed."""
     from hushd import config  # noqa: PLC0415  only for commands that need it
 
     try:
-        return config.read(path, for_run=for_run)
+        return config.read(path, for_run=for_run, changes=changes)
     except config.ConfigError as exc:
         print(exc, file=sys.stderr)
     except OSError as exc:

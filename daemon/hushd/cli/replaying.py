@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -78,11 +78,12 @@ def request(args: argparse.Namespace) -> Request:
         raise UsageError(f"{path}: a recording is a .jsonl or a .csv file{_way_out(path)}")
     elif args.label or args.label_column or any(given.values()):
         raise UsageError("--sensor, --time, --value and labels are for .csv recordings")
-    return Request(path, columns, _zone(args.tz), args.until, args.trace)
+    trace = getattr(args, "trace", None)
+    return Request(path, columns, _zone(args.tz), args.until, trace)
 
 
-class Replay:
-    """One run of a recording."""
+class Playback:
+    """A recording, read and decoded as the daemon would: whoever asks for it judges it."""
 
     def __init__(self, config: Config, asked: Request) -> None:
         self._config = config
@@ -91,37 +92,50 @@ class Replay:
         self._stamped = config.clock == "stamps"
         self._clock = StampClock() if self._stamped else RecordedClock()
         self._intake = Intake(config.sensors, self._clock, config.limits.payload, Quiet())
-        self._engine = Engine(config.rules, config.catalog.aggregators)
         self._bad: Counter[str] = Counter()
         self._lines = 0
 
-    def run(self) -> None:
-        """Print the journal, then say on standard error what was rejected."""
+    def play(self, feed: Callable[[Reading], object], finish: Callable[[int], object]) -> None:
+        """Hand each reading to *feed*, and at the end to *finish* how far the clock runs on.
+
+        Raises:
+            UsageError: it cannot be read, or not as asked for.
+        """
         try:
             until = None if self._asked.until is None else stamp_of(self._asked.until, self._zone)
         except (ValueError, ZonelessError) as exc:
             raise UsageError(f"--until {self._asked.until}: {_zoneless(exc)}") from None
         self._check_columns()
-        with ExitStack() as stack:
+        newest: int | None = None
+
+        def forward(reading: Reading) -> None:
+            nonlocal newest
+            newest = reading.arrived if newest is None else max(newest, reading.arrived)
+            feed(reading)
+
+        try:
+            recording = Recording(self._asked.path)
+        except OSError as exc:
+            raise UsageError(f"{exc.filename}: {exc.strerror}") from None
+        with recording:
             try:
-                recording = stack.enter_context(Recording(self._asked.path))
-                if self._asked.trace is not None:
-                    self._protect(self._asked.trace)
-                    trace = Trace(self._asked.trace)
-                    stack.callback(trace.close)
-                    self._engine.trace = trace.write
-            except OSError as exc:
-                raise UsageError(f"{exc.filename}: {exc.strerror}") from None
-            try:
-                for _ in _with_progress(recording, self._steps(recording)):
+                for _ in _with_progress(recording, self._steps(recording, forward)):
                     pass
             except ZonelessError as exc:
                 raise UsageError(ZONELESS.format(path=self._asked.path, time=exc)) from None
             except UnreadableError as exc:
                 raise UsageError(f"{self._asked.path}: {exc}") from None
-            self._finish(until)
+            end = self._clock.now() or newest
+            times = [at for at in (end, until) if at is not None]
+            if times:
+                finish(max(times))
+            if until is not None and end is not None and until < end:
+                _say(f"--until {self._asked.until} is before the last message: no effect")
+
+    def account(self, engine: Engine | None = None) -> None:
+        """Say on standard error what was read and not used, here or by an *engine*."""
         sys.stdout.flush()
-        self._say_what_was_rejected()
+        self._say_what_was_rejected(engine)
         if self._lines and self._bad.total() == self._lines:
             raise UsageError(f"{self._asked.path}: not one line could be read")
 
@@ -146,8 +160,8 @@ class Replay:
                     "  hint: add --label NAME=VALUE or --label-column NAME=COLUMN for each"
                 )
 
-    def _steps(self, recording: Recording) -> Iterator[None]:
-        """Feed the engine line by line."""
+    def _steps(self, recording: Recording, feed: Callable[[Reading], object]) -> Iterator[None]:
+        """Hand on line by line."""
         lines = recording.lines()
         items: Iterator[Message | Row | Bad]
         if self._asked.columns is None:
@@ -161,42 +175,58 @@ class Replay:
                 if self._bad.total() <= SHOWN:
                     _say(f"{self._asked.path}:{item.line}: not used: {item.reason}")
             else:
-                self._feed(item)
+                for reading in self._readings(item):
+                    feed(reading)
             yield
 
-    def _feed(self, item: Message | Row) -> None:
-        readings: Sequence[Reading]
-        readings = self._intake.row(*item) if isinstance(item, Row) else self._intake.readings(item)
-        for reading in readings:
-            _print(self._engine.process(reading))
+    def _readings(self, item: Message | Row) -> Sequence[Reading]:
+        if isinstance(item, Row):
+            return self._intake.row(*item)
+        return self._intake.readings(item)
 
-    def _finish(self, until: int | None) -> None:
-        """Let the clock run to where it ends."""
-        end = self._clock.now() or self._engine.now
-        times = [at for at in (end, until) if at is not None]
-        if times:
-            _print(self._engine.advance(max(times)))
-        if until is not None and end is not None and until < end:
-            _say(f"--until {self._asked.until} is before the last message: no effect")
-
-    def _protect(self, trace: Path) -> None:
-        """Complain if the trace would be written over what is read."""
-        for read in (self._asked.path, self._config.path):
-            if trace.exists() and trace.samefile(read):
-                raise UsageError(f"--trace {trace}: it would be written over {read}")
-
-    def _say_what_was_rejected(self) -> None:
+    def _say_what_was_rejected(self, engine: Engine | None) -> None:
         """Account for everything that was read and not used."""
         lines, readings = _count(self._lines, "line"), _count(self._intake.accepted, "reading")
         _say(f"{self._asked.path}: {lines}, {readings}")
         if self._bad:
             _say(f"  lines that could not be read: {self._bad.total()}")
-        rejected = self._intake.rejected + self._engine.rejected
+        rejected = self._intake.rejected + (engine.rejected if engine else Counter())
         for (sensor, reason), number in sorted(rejected.items()):
             _say(f"  rejected: {number} {reason}{f' ({sensor})' if sensor != NOBODY else ''}")
-        for aggregator, number in sorted(self._engine.faults.items()):
+        for aggregator, number in sorted(engine.faults.items() if engine else ()):
             source = self._config.catalog.sources.get(aggregator, "unknown")
             _say(f"  no value: {aggregator} raised {_count(number, 'time')} (plugin {source})")
+
+
+def replay(config: Config, asked: Request) -> None:
+    """Print the journal, then say on standard error what was rejected.
+
+    Raises:
+        UsageError: the recording cannot be read, or a file not be written.
+    """
+    engine = Engine(config.rules, config.catalog.aggregators)
+    with ExitStack() as stack:
+        if asked.trace is not None:
+            _protect(asked.trace, (asked.path, config.path))
+            try:
+                trace = Trace(asked.trace)
+            except OSError as exc:
+                raise UsageError(f"{exc.filename}: {exc.strerror}") from None
+            stack.callback(trace.close)
+            engine.trace = trace.write
+        playback = Playback(config, asked)
+        playback.play(
+            lambda reading: _print(engine.process(reading)),
+            lambda end: _print(engine.advance(end)),
+        )
+    playback.account(engine)
+
+
+def _protect(trace: Path, read: Sequence[Path]) -> None:
+    """Complain if the trace would be written over what is read."""
+    for path in read:
+        if trace.exists() and path.exists() and trace.samefile(path):
+            raise UsageError(f"--trace {trace}: it would be written over {path}")
 
 
 class Trace:

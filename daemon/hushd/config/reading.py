@@ -1,9 +1,11 @@
 """Files in, a checked configuration out."""
 
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hushd.config.changes import change
 from hushd.config.compile import compile_config
 from hushd.config.document import MAX_BYTES, Node, parse
 from hushd.config.language import language
@@ -20,7 +22,7 @@ SHARED = ("sensors", "schedules", "notifiers", "rules")
 _EMPTY = 'write at least "version: 1", sensors, notifiers and rules'
 
 
-def read(path: Path | str, *, for_run: bool = False) -> Config:
+def read(path: Path | str, *, for_run: bool = False, changes: Sequence[str] = ()) -> Config:
     """Return the configuration of *path* and of the files in ``rules.d`` beside it.
 
     Plugins are loaded, secrets are looked up; nothing else is touched.
@@ -28,6 +30,7 @@ def read(path: Path | str, *, for_run: bool = False) -> Config:
     Args:
         path: The main file.
         for_run: Whether a missing secret is an error; else it is a warning.
+        changes: What rules are to say instead, as ``RULE.KEY=VALUE``, see `hushd.config.changes`.
 
     Raises:
         ConfigError: there is anything wrong; it holds every problem found.
@@ -48,6 +51,8 @@ def read(path: Path | str, *, for_run: bool = False) -> Config:
             parts.append(node)
     if root is None:
         raise ConfigError(report.problems)
+    if changes:
+        change([root, *parts], changes, "--what-if", report)
     catalog = _load_plugins(path, root, report)
     return _compile(path, root, parts, catalog, report, for_run=for_run)
 

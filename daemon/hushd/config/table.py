@@ -140,7 +140,9 @@ class Table(Shape):
         clashes = [tuple(there), *self.apart]
         for clash in clashes:
             if len(clash) > 1 and all(name in section for name in clash):
-                places = sorted(section.keys[name] for name in clash)
+                places = sorted(
+                    (section.keys[name] for name in clash), key=lambda at: (at.line, at.column)
+                )
                 names = [f'"{name}"' for name in clash]
                 report.error(places[-1], f"{joined(names, 'and')} exclude each other", "keep one")
         for choices in filter(None, (self.one_of, self.some_of)):
