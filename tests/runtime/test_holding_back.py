@@ -10,6 +10,7 @@ from phones import HASTY, Lossy, Phone, change, post, rule
 from waiting import eventually
 
 from hushd.core.mutes import Ack, Mute
+from hushd.core.reconcile import Told
 from hushd.core.rules import Manner, Notify, Rate, Rule
 from hushd.plugin.records import NotifierType
 from hushd.runtime.delivery import Delivery, Way
@@ -133,6 +134,16 @@ def test_a_restart_reminds_of_what_was_told_before_it():
     delivery.close(1)
     delivery, store = office(disk, way("mail", mail), rules=rules)
     eventually(lambda: mail.kinds[:2] == ["raised", "repeat"])
+    delivery.close(1)
+
+
+def test_a_clock_that_was_set_back_keeps_no_reminder_for_years():
+    mail, disk = Phone(), Disk()
+    future = time.time_ns() + 10**18
+    disk.told["mail"] = {ALERT: Told(1, "warning", at=future, worst="warning", last=loud())}
+    rules = (replace(rule(notify=ONLY_MAIL), repeat=(SECOND // 20,)),)
+    delivery, _ = office(disk, way("mail", mail), rules=rules)
+    eventually(lambda: mail.kinds[:1] == ["repeat"])
     delivery.close(1)
 
 
