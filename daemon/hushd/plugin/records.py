@@ -105,7 +105,9 @@ class NotSentError(OSError):
 class Note(NamedTuple):
     """What a notifier is asked to tell."""
 
-    kind: str  # raised, escalated, lowered, cleared, no_data, data_back, test
+    #: raised, raised_again, escalated, lowered, cleared, missed, flapping, repeat; no_data,
+    #: data_back and steady where each transition is told; several; test
+    kind: str
     title: str  # one line, plain text
     text: str  # a few lines, plain text
     severity: str | None
