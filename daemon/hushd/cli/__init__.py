@@ -27,12 +27,14 @@ from hushd.cli import (
     schema,
     silence,
     status,
+    tune,
 )
 from hushd.cli.codes import OK, UNAVAILABLE, USAGE
 
 COMMANDS = (
     run,
     status,
+    tune,
     reload,
     silence,
     ack,
