@@ -146,7 +146,8 @@ def test_the_parts_are_told_instead_of_a_value() -> None:
     for told in (raised, cleared):
         assert (told.value, told.limit, told.peak) == (None, None, None)
         assert (told.sensor, told.measure, told.over, told.unit) == ("noise", "all", "", "")
-    assert raised.record()["parts"][0]["value"] == 70.0
+    parts: Any = raised.record()["parts"]
+    assert parts[0]["value"] == 70.0
 
 
 def test_a_trace_says_whether_they_hold_together() -> None:

@@ -6,6 +6,7 @@ the rules are written in.
 """
 
 import operator
+from collections.abc import Callable
 from statistics import median_low
 from typing import Any, NamedTuple
 
@@ -19,14 +20,14 @@ from hushd.core.rules import Input, Leaf, Rule
 START = 1000
 AFTER = 40
 
-VALUES = {
+VALUES: dict[str, Callable[[Any], Any]] = {
     "last": lambda values: values[-1] if values else None,
     "max": lambda values: max(values, default=None),
     "median": lambda values: median_low(values) if values else None,
     "range": lambda values: max(values) - min(values) if values else None,
     "count": len,
 }
-HOLDS = {
+HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "above": operator.gt,
     "below": operator.lt,
     "at_least": operator.ge,

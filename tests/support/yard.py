@@ -41,7 +41,9 @@ def joined(join: Any, *leaves: Leaf, **more: Any) -> Rule:
 
 def yard(*of: Rule, expect: Any = (), forget: Any = 7 * 86_400, **sensor: Any) -> Rules:
     """Rules over the sensors `noise` and `vibration`; what they have in common, in seconds."""
-    times = {name: _ns(sensor.pop(name)) for name in ("lateness", "interval") if name in sensor}
+    times: Any = {
+        name: _ns(sensor.pop(name)) for name in ("lateness", "interval") if name in sensor
+    }
     sensors = (
         Sensor("noise", ("zone",), "dBA", expect=expect, **times, **sensor),
         Sensor("vibration", ("zone",), "mm/s", **times, **sensor),
