@@ -125,6 +125,20 @@ def test_what_is_no_time_is_refused(text):
         Moment().of(text)
 
 
+def test_a_test_lasts_at_most_a_year():
+    assert instant("2027-03-29T20:00:00") == "29 18:00:00"
+    with pytest.raises(ValueError, match="at most a year"):
+        instant("2027-03-30T00:00:00")
+
+
+@pytest.mark.parametrize(
+    "text", ["1999-12-31T23:59", "9999-12-31T23:59:00-14:00", "0001-01-01T00:00"]
+)
+def test_a_year_is_one_of_ours(text):
+    with pytest.raises(ValueError, match="from 2000 to 2100"):
+        Moment(whole=True).of(text)
+
+
 def test_a_start_says_its_day():
     with pytest.raises(ValueError, match="a day and a time"):
         Moment(whole=True).of("22:00")

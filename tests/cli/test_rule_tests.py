@@ -9,6 +9,7 @@ import pytest
 from hushd.cli import main
 
 REPO = Path(__file__).parents[2]
+DOCUMENT = REPO / "docs/rule-testing.md"
 EXAMPLES = sorted((REPO / "config/examples").glob("*/*.test.yaml"))
 
 CONFIG = """\
@@ -259,6 +260,7 @@ def test_a_test_without_feed_can_see_that_nothing_is_told(capsys):
         ("sensor: noise", "sensor: noize", 'did you mean "noise"?'),
         ("room: attic}, every", "rom: attic}, every", '"rom" is no label of sensor noise'),
         ("room: attic}, every", "rom: attic}, every", 'label "room" is missing'),
+        ("every: 1m", "every: 5000d", "the last value comes too late"),
         ("75x4", "75y4", '"75y4" is no part of a series'),
         ("every: 1m", "every: 1", "write a number and a unit"),
         ("rules: hushd.yaml", "rules: hushed.yaml", "there is no file hushed.yaml"),
@@ -334,6 +336,19 @@ def test_rules_that_are_not_sound_are_shown_with_their_own_place(capsys, folder)
     assert 'did you mean "measure"?' in err
 
 
+def test_tests_may_stand_beside_rules(capsys, folder):
+    (folder / "rules.d").mkdir()
+    head, rules = CONFIG.split("rules:\n")
+    (folder / "hushd.yaml").write_text(f"{head}rules: {{}}\n")
+    (folder / "rules.d/loud.yaml").write_text(f"rules:\n{rules}")
+    text = HEAD.replace("rules: hushd.yaml", "rules: ../hushd.yaml")
+    (folder / "rules.d/loud.test.yaml").write_text(
+        text + "      - {at: 22:08, rule: loud, room: attic, state: firing}\n"
+    )
+    assert main(["test", "rules.d/loud.test.yaml"]) == 0, capsys.readouterr()
+    assert main(["check", "hushd.yaml"]) == 0, capsys.readouterr()
+
+
 def test_a_secret_that_is_missing_is_no_matter(capsys, folder, monkeypatch):
     monkeypatch.delenv("NOBODY_URL", raising=False)
     config = CONFIG.replace("mail: {type: log}", 'mail: {type: apprise, url: "${NOBODY_URL}"}')
@@ -366,13 +381,19 @@ def test_the_examples_can_fail(path, folder, capsys):
     assert "failed: " in capsys.readouterr().out
 
 
+def test_the_document_shows_the_first_test_as_it_is():
+    shown = re.search(r"```yaml\n(tests:\n.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert shown is not None
+    assert shown[1] in (REPO / "config/examples/hotel-night-noise/night.test.yaml").read_text()
+
+
 def test_the_document_shows_what_a_changed_limit_prints(folder, capsys):
     source = REPO / "config/examples/hotel-night-noise"
     config = (source / "hushd.yaml").read_text()
     (folder / "hushd.yaml").write_text(config.replace("above: 40,", "above: 46,"))
     copy(source / "night.test.yaml", folder)
     assert main(["test", "night.test.yaml"]) == 1
-    shown = re.search(r"```text\n(.*?)```", (REPO / "docs/rule-testing.md").read_text(), re.DOTALL)
+    shown = re.search(r"```text\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     assert shown is not None
     assert capsys.readouterr().out == shown[1]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hushd import config
 from hushd.cli.rule_test_keys import AT, EXPECTATION, FILE
 from hushd.cli.rule_test_keys import SILENCE as SILENCES
-from hushd.cli.rule_test_words import Figure, When
+from hushd.cli.rule_test_words import LONGEST, TOO_LONG, Figure, When
 from hushd.config.document import MAX_BYTES, parse
 from hushd.config.problems import ConfigError, Mark, Report, Source, suggest
 from hushd.config.records import Config
@@ -193,6 +193,9 @@ class _Reader:
             return []
         every = feed["every"]
         times = range(first, first + every * len(feed["values"]), every)
+        if times and times[-1] > self._begin + LONGEST:
+            self._report.error(feed.place("values"), "the last value comes too late", TOO_LONG)
+            return []
         return [
             Reading(name, labels, at, value, at)
             for at, value in zip(times, feed["values"], strict=True)

@@ -8,7 +8,11 @@ from typing import NamedTuple
 from hushd.config.document import Node
 from hushd.config.scalars import Scalar
 from hushd.core.readings import SECOND
+from hushd.core.rules import DAY
 
+YEARS = range(2000, 2101)
+LONGEST = 366 * DAY
+TOO_LONG = "a test lasts at most a year"
 MOST = 1_000_000  # values in one series: three months of one each ten seconds
 
 _NUMBER = r"(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})(?:[eE][-+]?[0-9]{1,2})?"
@@ -36,15 +40,17 @@ class When(NamedTuple):
         alone that was over at the start is of the next day.
 
         Raises:
-            ValueError: it is before *start*, or beyond the calendar.
+            ValueError: it is before *start*, or too long after it.
         """
         here = zone or UTC
         day = self.day
         if day is None:
             day = datetime.fromtimestamp((start or 0) // SECOND, here).date()
         for at in self._candidates(day, here):
-            if start is None or at >= start:
+            if start is None or start <= at <= start + LONGEST:
                 return at
+            if at > start:
+                raise ValueError(TOO_LONG)
         raise ValueError("it is before the start of the test")
 
     def _candidates(self, day: date, here: tzinfo) -> Iterator[int]:
@@ -55,11 +61,7 @@ class When(NamedTuple):
             return
         for later in (naive,) if self.day else (naive, naive + timedelta(days=1)):
             for fold in (0, 1):
-                try:
-                    seconds = int(later.replace(tzinfo=here, fold=fold).timestamp())
-                except OverflowError:
-                    raise ValueError("write a time of this century") from None
-                yield seconds * SECOND + self.ns
+                yield int(later.replace(tzinfo=here, fold=fold).timestamp()) * SECOND + self.ns
 
 
 class Moment(Scalar):
@@ -82,6 +84,8 @@ class Moment(Scalar):
             day = None if match[1] is None else date.fromisoformat(match[1])
         except ValueError:
             raise ValueError("there is no such day") from None
+        if day is not None and day.year not in YEARS:
+            raise ValueError(f"write a year from {YEARS[0]} to {YEARS[-1]}")
         clock = timedelta(hours=int(match[2]), minutes=int(match[3]), seconds=int(match[4] or 0))
         return When(day, clock, int((match[5] or "").ljust(9, "0")), _offset(match[6]))
 
