@@ -97,7 +97,8 @@ FOUND: dict[str, Any] = {
     "notifiers": {
         "desk": {
             "type": "webhook",
-            "waiting": 1,
+            "waiting": 3,
+            "held": 2,
             "told_at": "2026-03-01T11:00:00Z",
             "failed_at": "2026-03-01T11:59:58Z",
             "error": "HTTP 503",
@@ -107,6 +108,7 @@ FOUND: dict[str, Any] = {
         "phone": {
             "type": "log",
             "waiting": 0,
+            "held": 0,
             "told_at": None,
             "failed_at": None,
             "error": "",
@@ -135,7 +137,7 @@ silences       2
   1: loud room=101, until 2026-12-24 08:00: painters
   4: everything, until 2026-03-01 13:00: moving the broker
 notifiers
-  desk (webhook): told something 1h 0m ago, 1 waiting, failed 1 time, last 2s ago: HTTP 503
+  desk (webhook): told something 1h 0m ago, 3 waiting (2 held back), failed 1 time, last 2s ago: HTTP 503
   phone (log): nothing told yet, 0 waiting
 log            7 lines dropped: nobody read them in time
 to see to

@@ -122,7 +122,8 @@ def _notifier(state: Mapping[str, Any], now: datetime) -> str:
     told = "nothing told yet"
     if state["told_at"] is not None:
         told = f"told something {_ago(state['told_at'], now)}"
-    words = [told, f"{state['waiting']} waiting"]
+    held = f" ({state['held']} held back)" if state["held"] else ""
+    words = [told, f"{state['waiting']} waiting{held}"]
     if state["given_up"]:
         words.append(f"{state['given_up']} given up")
     if state["failures"]:
