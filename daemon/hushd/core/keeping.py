@@ -280,7 +280,8 @@ class Keeper(Roster):
     def _bring_up(self, alert: Alert, saved: Mapping[str, Any], local: int, *, exact: bool) -> None:
         """Let an alert that was saved follow what came since: readings, time, other rules."""
         alert.catch_up(self._behind(alert))
-        alert.refresh(local - 1)  # what is due at this very time may not have run
+        if alert.suspended is None:  # else nobody looked at the time
+            alert.refresh(local - 1)  # what is due at this very time may not have run
         if not exact:
             alert.find_place(local)
         alert.bear(local)

@@ -215,10 +215,17 @@ class Roster:
     # -- who goes ----------------------------------------------------------------------
 
     def _forget_old(self, now: int, told: Told) -> None:
-        """Forget series that nobody expects, silent for long and ok."""
-        for key, series in list(self._series.items()):
-            if series.heard > now - self.rules.forget - delay(series.sensor):
-                continue
+        """Forget series that nobody expects, silent for long and ok.
+
+        In an order that no restart changes: who is told depends on who goes last.
+        """
+        old = [
+            key
+            for key, series in self._series.items()
+            if series.heard <= now - self.rules.forget - delay(series.sensor)
+        ]
+        for key in sorted(old):
+            series = self._series[key]
             watchers = [alert for pool in series.pools for alert in self._watchers[pool.key]]
             if any(alert.level is not None for alert in watchers):
                 continue
@@ -228,7 +235,7 @@ class Roster:
                 self._members[pool.key] -= 1
                 if not self._members[pool.key] and pool.key not in self._lasting:
                     self._close(pool, now, "forgotten", told)
-        for name in list(self._alone):
+        for name in sorted(self._alone):
             if self._members[name] or name in self._lasting:
                 self._alone.discard(name)
             elif all(self._may_go(alert, now) for alert in self._watchers[name]):
