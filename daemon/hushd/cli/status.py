@@ -105,6 +105,8 @@ def _alerts(alerts: Mapping[str, Any], now: datetime) -> Iterator[str]:
     listed = alerts["listed"]
     for alert in listed[:SHOWN]:
         value = "" if alert["value"] is None else f": {alert['value']:.4g} {alert['unit']}".rstrip()
+        if alert.get("conditions"):
+            value = f": {', '.join(alert['conditions'])}"
         limit = "" if alert["limit"] is None else f", limit {alert['limit']:g}"
         since = "" if alert["since"] is None else f", for {span(_age(alert['since'], now))}"
         quiet = ", sends nothing" if alert["silent"] else ""

@@ -54,6 +54,11 @@ class CompoundAlert(Alert):
         self.ears = tuple(dict.fromkeys(sight.ear for sight in gauge.sights))
         self.join_in(pool)
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What each of its conditions last said; nothing of a value relative to another."""
+        return () if self._joint is None else self._joint.tell()
+
     # -- what is heard -----------------------------------------------------------------
 
     def join_in(self, pool: Pool) -> None:
@@ -202,7 +207,7 @@ class CompoundAlert(Alert):
         told = super().change(at, level, reason, event=event, value=value, limit=limit, seen=seen)
         if self._joint is None:
             return told
-        parts = self._joint.tell() if reason in LOOKED else ()
+        parts = self.parts if reason in LOOKED else ()
         return replace(told, value=None, limit=None, peak=None, parts=parts)
 
     def catch_up(self, behind: int) -> None:

@@ -53,9 +53,8 @@ def letters(
 def followed_by(notifier: str, rules: Sequence[Rule]) -> frozenset[str]:
     """Return the rules whose every transition *notifier* hears of, with the sensors' silence."""
     named = [rule for rule in rules if any(notifier in names for _, names in rule.notify)]
-    return frozenset(
-        {rule.name for rule in named} | {f"{rule.sensor}{notes.SILENCE}" for rule in named}
-    )
+    silences = {f"{sensor}{notes.SILENCE}" for rule in named for sensor in rule.sensors}
+    return frozenset({rule.name for rule in named} | silences)
 
 
 def _follows(notifier: str, followed: frozenset[str], transition: Transition) -> bool:

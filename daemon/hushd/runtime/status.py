@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hushd.core.alerts import Alarm, Alert, rank
+from hushd.core.compounds import CompoundAlert
 from hushd.core.engine import Engine
 from hushd.core.latches import State
 from hushd.core.mutes import Ack, Mute
 from hushd.core.readings import Labels
 from hushd.core.transitions import rfc3339
+from hushd.runtime.wording import condition
 
 SHOWN = 1000  # alerts and reasons; the rest is only counted
 
@@ -86,6 +88,9 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
             "silent": alarm.stale,
             "incomplete": alarm.incomplete,
         }
+        if isinstance(alarm, CompoundAlert) and (parts := alarm.parts):
+            conditions = [condition(part) for part in parts]
+            shown |= {"value": None, "limit": None, "peak": None, "conditions": conditions}
         if alarm.started is None:
             began = [x.since for x in alarm.latches if x.state is State.PENDING]
             shown["since"] = rfc3339(min(began)) if began else None
